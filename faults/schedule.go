@@ -1,0 +1,68 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Action is what happens to a process, or to a message, that is held at a point.
+type Action string
+
+// The actions. Kill and Freeze are signals that the harness sends to the held process; the others are answers to it.
+const (
+	Continue  Action = "continue"  // nothing
+	Kill      Action = "kill"      // SIGKILL while held; counts only if the wait status says signal 9
+	Freeze    Action = "freeze"    // SIGSTOP while held, until a step says thaw
+	Hold      Action = "hold"      // held until a step says release; a message that is let go goes out with its context detached
+	Lose      Action = "lose"      // the answer is lost: the effect stands, the caller sees a cut connection
+	Duplicate Action = "duplicate" // the message is sent twice
+	Refuse    Action = "refuse"    // the message is answered with a 503 and goes nowhere
+	Abort     Action = "abort"     // at the provider's commit: roll back and answer nobody
+)
+
+// Rule says what happens at the n-th time that a process stands at a point.
+type Rule struct {
+	Name    string `json:"name"`              // steps refer to it
+	Point   Point  `json:"point"`             // for instance "provider-commit.before"
+	Nth     int    `json:"nth"`               // counted from 1, per process and point
+	Process string `json:"process,omitempty"` // the process's name; empty means any, counted over all
+	Action  Action `json:"action"`
+	// Victim is the process that Kill and Freeze hit when it is not the one that is held: a worker while its request is held
+	// at the provider's commit.
+	Victim string `json:"victim,omitempty"`
+}
+
+// Schedule is the faults of one trial. A run saves the schedule that it played, and playing it again is the same trial.
+type Schedule []Rule
+
+// ParseSchedule reads a schedule and refuses what could never fire.
+func ParseSchedule(text []byte) (Schedule, error) {
+	var schedule Schedule
+	if err := json.Unmarshal(text, &schedule); err != nil {
+		return nil, fmt.Errorf("schedule is not a JSON list of rules: %w", err)
+	}
+	return schedule, schedule.Validate()
+}
+
+// Validate refuses rules without a name, with a name that stands twice, an occurrence below 1 or an unknown action.
+func (s Schedule) Validate() error {
+	names := map[string]bool{}
+	for i, rule := range s {
+		if rule.Name == "" || names[rule.Name] {
+			return fmt.Errorf("rule %d: name %q is empty or stands twice", i+1, rule.Name)
+		}
+		names[rule.Name] = true
+		if rule.Nth < 1 {
+			return fmt.Errorf("rule %q: occurrence %d is below 1", rule.Name, rule.Nth)
+		}
+		if _, known := meanings[rule.Point.Boundary]; !known {
+			return fmt.Errorf("rule %q: point %q is unknown", rule.Name, rule.Point)
+		}
+		switch rule.Action {
+		case Kill, Freeze, Hold, Lose, Duplicate, Refuse, Abort:
+		default:
+			return fmt.Errorf("rule %q: action %q is unknown", rule.Name, rule.Action)
+		}
+	}
+	return nil
+}
