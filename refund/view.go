@@ -146,3 +146,9 @@ func (v View) Lists(l Listing, since Instant, bound int64, now Instant) bool {
 	}
 	return l == ListAll
 }
+
+// Listed is a run in a listing. Since is the moment since which nothing but the engine could move it.
+type Listed struct {
+	View  View    `json:"view"`
+	Since Instant `json:"since"`
+}
