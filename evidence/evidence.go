@@ -19,7 +19,7 @@ const Format = 1
 // Names of the files of one trial.
 const (
 	TrialFile    = "trial.json"    // one Trial
-	TraceFile    = "trace.jsonl"   // Crossing, one a line, in the order of Seq
+	TraceFile    = "trace.jsonl"   // Crossing, one a line, in the order of Seq; the last line of a .jsonl counts those before it
 	AnswersFile  = "answers.jsonl" // Answer, one a line, in the order in which they ended
 	ProviderFile = "provider.json" // one Provider
 	ExportsFile  = "exports.json"  // Exports, by the name that the script gave each request
@@ -56,6 +56,8 @@ type Trial struct {
 	// RestSeq is the sequence number at which the trial was at rest: nothing was held, and an ask was sent later than the last
 	// submit arrived, or every run was over. 0 means that rest was never reached.
 	RestSeq int64 `json:"rest_seq"`
+	// Files maps the other files of the trial to their SHA-256; Save fills it in.
+	Files map[string]string `json:"files"`
 	// Broken says why the harness could not play the script to its end; empty when it could. A broken trial is invalid.
 	Broken string `json:"broken,omitempty"`
 }
@@ -82,6 +84,9 @@ type Process struct {
 	StartSeq   int64    `json:"start_seq"`
 	EndSeq     int64    `json:"end_seq,omitempty"`
 	WaitStatus string   `json:"wait_status,omitempty"`
+	// What the operating system charged, known once the process has ended: CPU time of both kinds and the largest resident set.
+	CPUMS    int64 `json:"cpu_ms,omitempty"`
+	MaxRSSKB int64 `json:"max_rss_kb,omitempty"`
 }
 
 // Fired is a rule of the schedule that hit.

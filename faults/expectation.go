@@ -1,0 +1,86 @@
+package faults
+
+// Matrix is what one run of the suite must show: the scenarios in the order of the report, and the cells of which every
+// one must have its trial. It is data, made by the catalogue and read by the judge; the judge decides nothing by the
+// name of a scenario.
+type Matrix struct {
+	Scenarios []ScenarioText
+	Cells     []Expectation
+}
+
+// ScenarioText is what the report says of a scenario before its tables.
+type ScenarioText struct {
+	Name  string // as in cells, for instance "answer-lost"
+	Title string // one line
+	About string // what breaks, and what must hold nevertheless: one or two sentences
+}
+
+// Expectation is one cell of the matrix, and what its trial is allowed to show.
+type Expectation struct {
+	Scenario string
+	Engine   string // "temporal" or "handrolled"
+	Profile  string
+	Arm      string // "clean" or "fault"
+
+	// NotApplicable says why this cell has no trial; a trial that is there nevertheless is invalid.
+	NotApplicable string
+
+	// Runs holds the one permitted end of each run by the name that the script gave its request. A run in the exports without
+	// an end here, and an end without its export, make the trial invalid.
+	Runs map[string]End
+
+	// Verdicts is the code that each decision id must have got in the end ("" where it must have none, for instance a message
+	// that never left its client).
+	Verdicts map[string]string
+
+	// Answers is the code with which a client command, by its process name, must have ended: "" for success, a code of the
+	// vocabulary, or Killed. Commands that are not named may end as they like.
+	Answers map[string]string
+
+	// Race names rules that must all have hit before the first of them was let go; otherwise no race took place.
+	Race []string
+
+	// Late is set where an old worker's request must arrive after the run's end was recorded.
+	Late *Late
+
+	// Witnesses are sightings without which the trial has not shown what the scenario is about, for instance that the provider
+	// did answer a stale fence. A trial without one of them is invalid.
+	Witnesses []Witness
+}
+
+// Killed stands in Expectation.Answers for a command that ended by signal 9.
+const Killed = "KILLED"
+
+// End is the permitted end of one run. All of it must hold at rest.
+type End struct {
+	Status  string // a run status
+	Reason  string // code of a REJECTED run
+	Entries int    // in the ledger, under the run's operation id
+	// Submits received by the provider under the operation id, whatever it answered: the least and the most.
+	LeastSubmits, MostSubmits int
+	// ModelCalls received and billed: the most, where it is less than the run's budget; 0 leaves the budget alone to decide.
+	MostModelCalls int
+	// Absent tells that the intake must have stored nothing: no export exists (a request that was refused, or died before
+	// its intake). The other fields except Entries are then without meaning.
+	Absent bool
+	// UnknownBecause states why UNKNOWN at rest is permitted; the judge refuses UNKNOWN without it (I4).
+	UnknownBecause string
+}
+
+// Late describes a late worker: the request that was held or frozen by Rule must have reached the provider after Other had
+// recorded the run's end, or its UNKNOWN where nobody may send twice.
+type Late struct {
+	Run   string // name of the request
+	Rule  string // that froze or held the old worker at its call
+	Other string // process that took over
+}
+
+// Witness is one sighting that a trial must have: at least Least crossings at Point (of Process, where it is set), or at
+// least Least requests received with Outcome. Exactly one of Point and Outcome is set.
+type Witness struct {
+	Why     string
+	Point   string // such as "lookup-call.before"
+	Process string
+	Outcome string // of evidence.Received
+	Least   int
+}
