@@ -1,5 +1,7 @@
 package refund
 
+import "strings"
+
 // Choice is what a person decided.
 type Choice string
 
@@ -38,7 +40,7 @@ func NewDecision(in Decision) (Decision, error) {
 	switch {
 	case in.Choice != ChoiceApprove && in.Choice != ChoiceReject:
 		return Decision{}, Errorf(CodeInvalidDecision, "choice %q is unknown: it is approve or reject", clip(string(in.Choice)))
-	case len(in.Digest) != 64:
+	case len(in.Digest) != 64 || strings.Trim(string(in.Digest), "0123456789abcdef") != "":
 		return Decision{}, Errorf(CodeInvalidDecision, "digest %q is not the 64 hex digits that status shows", clip(string(in.Digest)))
 	case in.OrderVersion <= 0:
 		return Decision{}, Errorf(CodeInvalidDecision, "order version %d is not one that status shows", in.OrderVersion)
@@ -54,13 +56,14 @@ func (d Decision) Hash() string {
 // VerdictCode says what became of a decision. It is final for its decision id.
 type VerdictCode string
 
-// The verdicts, in the order in which Judge looks for them.
+// The verdicts, in the order in which Judge looks for them. EXPIRED comes third for a run that is recorded as expired, and
+// after NOT_READY for one whose deadline has merely passed.
 const (
 	VerdictInvalid        VerdictCode = "INVALID"         // the message could not be read as a decision for this operation
-	VerdictRunClosed      VerdictCode = "RUN_CLOSED"      // the run ended before, and not for want of a decision
-	VerdictNotReady       VerdictCode = "NOT_READY"       // no proposal was recorded yet: nothing could have been shown
 	VerdictAlreadyDecided VerdictCode = "ALREADY_DECIDED" // another decision was first
 	VerdictExpired        VerdictCode = "EXPIRED"         // the engine's deadline had passed
+	VerdictRunClosed      VerdictCode = "RUN_CLOSED"      // the run ended before, and not for want of a decision
+	VerdictNotReady       VerdictCode = "NOT_READY"       // no proposal was recorded yet: nothing could have been shown
 	VerdictDigestMismatch VerdictCode = "DIGEST_MISMATCH" // something else was shown
 	VerdictOrderMismatch  VerdictCode = "ORDER_MISMATCH"  // another order version was shown
 	VerdictSelfApproval   VerdictCode = "SELF_APPROVAL"   // the requester may reject, not approve

@@ -18,7 +18,7 @@ const (
 // CheckReceipt compares a receipt with what was asked, before anything is recorded (I2, I9). A receipt that lacks a part
 // is ambiguous: the effect may be there and its proof is not. A whole receipt for something else is a conflict.
 func CheckReceipt(in Intake, r Receipt) Observation {
-	if r.RefundID == "" || r.Digest == "" || r.OperationID == "" || r.At <= 0 {
+	if r.RefundID == "" || r.Digest == "" || r.OperationID == "" || r.Order == "" || r.Amount.Minor == 0 || r.Amount.Currency == "" || r.At <= 0 {
 		return ObservedAmbiguous
 	}
 	if r.OperationID != in.OperationID || r.Digest != in.Digest || r.Order != in.Request.Order || r.Amount != in.Request.Amount {
@@ -63,7 +63,10 @@ func Next(s Situation) Action {
 	case ObservedConflict:
 		return ActHold
 	}
-	if !s.Sent {
+	// An ambiguous answer is an answer to something sent, and a stale fence means that another owner was ahead and may have
+	// sent: neither can be withdrawn as if nothing had left.
+	sent := s.Sent || s.Observation == ObservedAmbiguous || s.Observation == ObservedStaleFence
+	if !sent {
 		if s.Authorised {
 			return ActSend
 		}

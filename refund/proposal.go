@@ -1,6 +1,9 @@
 package refund
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Proposal is the recorded answer of the model together with the order version it was made for. It is evidence for the
 // person who decides; nothing in it can change what is refunded (amount and order come from the request alone).
@@ -43,6 +46,9 @@ func DecodeProposal(r Request, text string) (Proposal, error) {
 		return Proposal{}, Errorf(CodeInvalidBody, "model recommends %q: only approve or reject count", clip(answer.Recommendation))
 	case rationale == "":
 		return Proposal{}, Errorf(CodeInvalidBody, "model gave no rationale for the person to read")
+	case strings.ContainsFunc(rationale, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+		// A terminal would obey it and could show the person something else than what is recorded.
+		return Proposal{}, Errorf(CodeInvalidBody, "model's rationale has a control character: only plain text is shown to a person")
 	case answer.Order != r.Order || answer.AmountMinor != r.Amount.Minor || answer.Currency != r.Amount.Currency:
 		return Proposal{}, Errorf(CodeInvalidBody, "model speaks of %d %s of order %q, the request of %s of order %q: a model cannot change either",
 			answer.AmountMinor, clip(answer.Currency), clip(answer.Order), r.Amount, r.Order)

@@ -108,6 +108,7 @@ const (
 	DefaultModelBudget = 3
 	DefaultDecide      = 24 * time.Hour
 	DefaultRetention   = 24 * time.Hour
+	MaxRetention       = 10 * 365 * 24 * time.Hour
 	DefaultCallTimeout = 10 * time.Second
 	MaxCallTimeout     = 5 * time.Minute
 	DefaultBackoff     = time.Second
@@ -151,8 +152,8 @@ func NewTerms(in Terms) (Terms, error) {
 		return Terms{}, Errorf(CodeInvalidDeadline, "time to decide is %d ms: it must be more than zero and at most %s", out.DecideWithin, MaxDecideWithin)
 	case out.CommitWithin < 0 || out.CommitWithin > limit:
 		return Terms{}, Errorf(CodeInvalidDeadline, "time to commit is %d ms: it must be more than zero and at most %s", out.CommitWithin, MaxDecideWithin)
-	case out.Retention < 0:
-		return Terms{}, Errorf(CodeInvalidDeadline, "retention is %d ms: it must be more than zero", out.Retention)
+	case out.Retention < 0 || out.Retention > MaxRetention.Milliseconds():
+		return Terms{}, Errorf(CodeInvalidDeadline, "retention is %d ms: it must be more than zero and at most %s", out.Retention, MaxRetention)
 	case out.ModelBudget < 0 || out.ModelBudget > MaxModelBudget:
 		return Terms{}, Errorf(CodeInvalidFlag, "model budget is %d: it must be from 1 to %d requests", out.ModelBudget, MaxModelBudget)
 	case out.CallTimeout < 0 || out.CallTimeout > MaxCallTimeout.Milliseconds():

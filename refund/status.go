@@ -54,10 +54,12 @@ func StatusOf(f Facts, p Profile, now Instant) RunStatus {
 		return StatusPending
 	case f.Decision == nil:
 		return StatusApprovalRequired
-	case f.State == StatePrepared:
-		return StatusRetryable
+	case f.Decision.Choice == ChoiceReject:
+		return StatusRejected // by a person: nothing may be sent, whatever else is recorded later
 	case f.Conflict != "" || f.PresumedAbsent != nil:
 		return StatusUnknown
+	case f.State == StatePrepared:
+		return StatusRetryable
 	}
 	next := Next(Situation{
 		Profile:     p,
