@@ -94,20 +94,46 @@ const (
 	SettlePresumedAbsent SettlementKind = "presumed-absent" // an annotation: the run stays UNKNOWN, is never sent again, leaves the open list
 )
 
+// NewSettlement checks what can be checked without the run's facts, and brings a settlement to its one spelling.
+//
+// Errors: INVALID_IDENTITY, INVALID_REASON, INVALID_DECISION.
+func NewSettlement(in Settlement) (Settlement, error) {
+	out := in
+	var err error
+	if out.SettlementID, err = ParseIdentity("settlement id", in.SettlementID); err != nil {
+		return Settlement{}, err
+	}
+	if out.OperationID, err = ParseOperationID(string(in.OperationID)); err != nil {
+		return Settlement{}, err
+	}
+	if out.By, err = ParseIdentity("name of the person who settles", in.By); err != nil {
+		return Settlement{}, err
+	}
+	if out.Reason, err = parseText("reason", in.Reason); err != nil {
+		return Settlement{}, err
+	}
+	switch in.Kind {
+	case SettleReceipt:
+		if in.Receipt == nil {
+			return Settlement{}, Errorf(CodeInvalidDecision, "settlement by receipt has no receipt: give the one that the provider issued")
+		}
+	case SettleClose, SettlePresumedAbsent:
+		if in.Receipt != nil {
+			return Settlement{}, Errorf(CodeInvalidDecision, "settlement by %s carries a receipt: leave it out or settle by receipt", in.Kind)
+		}
+	default:
+		return Settlement{}, Errorf(CodeInvalidDecision, "settlement kind %q is unknown: it is receipt, close or presumed-absent", clip(string(in.Kind)))
+	}
+	return out, nil
+}
+
 // CheckSettlement checks a person's settlement against the recorded facts. It cannot see whether an attempt is still
 // running: each engine refuses until lease or attempt is over.
 //
 // Errors: INVALID_IDENTITY, INVALID_REASON, INVALID_DECISION, SETTLEMENT_REFUSED.
 func CheckSettlement(s Settlement, f Facts, p Profile, now Instant) (Settlement, error) {
-	out := s
-	var err error
-	if out.SettlementID, err = ParseIdentity("settlement id", s.SettlementID); err != nil {
-		return Settlement{}, err
-	}
-	if out.By, err = ParseIdentity("name of the person who settles", s.By); err != nil {
-		return Settlement{}, err
-	}
-	if out.Reason, err = parseText("reason", s.Reason); err != nil {
+	out, err := NewSettlement(s)
+	if err != nil {
 		return Settlement{}, err
 	}
 	if s.OperationID != f.Intake.OperationID {
@@ -121,9 +147,6 @@ func CheckSettlement(s Settlement, f Facts, p Profile, now Instant) (Settlement,
 	}
 	switch s.Kind {
 	case SettleReceipt:
-		if s.Receipt == nil {
-			return Settlement{}, Errorf(CodeInvalidDecision, "settlement by receipt has no receipt: give the one that the provider issued")
-		}
 		if seen := CheckReceipt(f.Intake, *s.Receipt); seen != ObservedReceipt {
 			return Settlement{}, Errorf(CodeSettlementRefused, "receipt %q does not belong to this operation: digest, order or amount differ, or a part is missing", s.Receipt.RefundID)
 		}
@@ -135,11 +158,6 @@ func CheckSettlement(s Settlement, f Facts, p Profile, now Instant) (Settlement,
 		if p.Close && f.Conflict == "" {
 			return Settlement{}, Errorf(CodeSettlementRefused, "profile %s has a close, which proves absence: settle with close", p.Name)
 		}
-	default:
-		return Settlement{}, Errorf(CodeInvalidDecision, "settlement kind %q is unknown: it is receipt, close or presumed-absent", clip(string(s.Kind)))
-	}
-	if s.Kind != SettleReceipt && s.Receipt != nil {
-		return Settlement{}, Errorf(CodeInvalidDecision, "settlement by %s carries a receipt: leave it out or settle by receipt", s.Kind)
 	}
 	return out, nil
 }
