@@ -25,6 +25,10 @@ type Expectation struct {
 	// NotApplicable says why this cell has no trial; a trial that is there nevertheless is invalid.
 	NotApplicable string
 
+	// Schedule is what must have been played; empty in the clean arm and where the script alone makes the fault. A trial that
+	// played another one is invalid.
+	Schedule Schedule
+
 	// Runs holds the one permitted end of each run by the name that the script gave its request. A run in the exports without
 	// an end here, and an end without its export, make the trial invalid.
 	Runs map[string]End

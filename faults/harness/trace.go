@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// trace is the one record of a trial. Everything that happens gets its number here, so that the parts of the evidence have
+// one order; everything that waits, waits for a change of it.
+type trace struct {
+	mu        sync.Mutex
+	seq       int64
+	crossings []*evidence.Crossing
+	fired     []*firing
+	counts    map[count]int
+	changed   chan struct{} // closed and replaced at every change
+}
+
+// count is what occurrences are counted by: per process and point, and per point over all processes ("").
+type count struct {
+	process string
+	point   faults.Point
+}
+
+// firing is a rule that hit, and the answer that the process at the point waits for.
+type firing struct {
+	evidence.Fired
+	rule     faults.Rule
+	crossing *evidence.Crossing
+	answer   chan faults.Reply // nil once given or when there will be none
+}
+
+func newTrace() *trace {
+	return &trace{counts: map[count]int{}, changed: make(chan struct{})}
+}
+
+func now() refund.Instant { return refund.At(time.Now()) }
+
+// next gives the next number. The lock is held.
+func (t *trace) next() int64 {
+	t.seq++
+	return t.seq
+}
+
+// signal wakes everything that waits. The lock is held.
+func (t *trace) signal() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// mark gives a number to something that is no crossing: a process's start or end, a step.
+func (t *trace) mark() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.next()
+	t.signal()
+	return n
+}
+
+// cross records an announcement and finds the rule that hits it, if any.
+func (t *trace) cross(a faults.Announcement, schedule faults.Schedule) (*evidence.Crossing, *firing) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own, all := count{a.Process, a.Point}, count{"", a.Point}
+	t.counts[own]++
+	t.counts[all]++
+	crossing := &evidence.Crossing{Seq: t.next(), At: now(), Nth: t.counts[own], Announcement: a}
+	t.crossings = append(t.crossings, crossing)
+	defer t.signal()
+	for _, rule := range schedule {
+		key := all
+		if rule.Process != "" {
+			key = own
+		}
+		if rule.Point != a.Point || rule.Process != "" && rule.Process != a.Process || t.counts[key] != rule.Nth {
+			continue
+		}
+		victim := rule.Victim
+		if victim == "" {
+			victim = a.Process
+		}
+		hit := &firing{
+			Fired:    evidence.Fired{Rule: rule.Name, Point: rule.Point, Action: rule.Action, Victim: victim, Seq: crossing.Seq, At: crossing.At},
+			rule:     rule,
+			crossing: crossing,
+			answer:   make(chan faults.Reply, 1),
+		}
+		t.fired = append(t.fired, hit)
+		return crossing, hit
+	}
+	return crossing, nil
+}
+
+// answered records the harness's answer to a crossing. Its number is only worth noting when something else came between.
+func (t *trace) answered(c *evidence.Crossing, action faults.Action) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Reply = action
+	if t.seq != c.Seq {
+		c.DoneSeq = t.next()
+	}
+	t.signal()
+}
+
+// done records that a rule's effect is complete, with what proves it.
+func (t *trace) done(f *firing, proof string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f.DoneSeq, f.Proof = t.next(), proof
+	t.signal()
+}
+
+// await blocks until the condition holds, which is looked at under the lock after each change, or until ctx ends.
+func (t *trace) await(ctx context.Context, what string, holds func() bool) error {
+	for {
+		t.mu.Lock()
+		met, changed := holds(), t.changed
+		t.mu.Unlock()
+		if met {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not seen in time", what)
+		}
+	}
+}
+
+// find returns the firing of a rule, or nil. The lock is held.
+func (t *trace) find(rule string) *firing {
+	for _, f := range t.fired {
+		if f.Rule == rule {
+			return f
+		}
+	}
+	return nil
+}
+
+// crossed counts the crossings of a point by a process ("" for any) about an operation ("" for any). The lock is held.
+func (t *trace) crossed(process string, p faults.Point, operation string) (n int) {
+	for _, c := range t.crossings {
+		if c.Point == p && (process == "" || c.Process == process) && (operation == "" || c.Operation == operation) {
+			n++
+		}
+	}
+	return n
+}
+
+// last returns the last crossing of a point about an operation, or nil. The lock is held.
+func (t *trace) last(p faults.Point, operation string) *evidence.Crossing {
+	for i := len(t.crossings) - 1; i >= 0; i-- {
+		if c := t.crossings[i]; c.Point == p && (operation == "" || c.Operation == operation) {
+			return c
+		}
+	}
+	return nil
+}
+
+// record copies what the evidence keeps.
+func (t *trace) record() (crossings []evidence.Crossing, fired []evidence.Fired) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.crossings {
+		crossings = append(crossings, *c)
+	}
+	for _, f := range t.fired {
+		fired = append(fired, f.Fired)
+	}
+	return crossings, fired
+}

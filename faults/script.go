@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Plan is one trial as data: the world it starts in, the steps that are played one after the other, and the faults that hit
+// meanwhile. It knows no engine; the harness turns it into processes.
+type Plan struct {
+	Profile  string
+	World    World
+	Script   []Step
+	Schedule Schedule
+}
+
+// World is what the provider's process starts with.
+type World struct {
+	Orders      []Order
+	RetentionMS int64 // of the profile "retention"; 0 is the provider's default
+}
+
+// Order is one order that exists before the first step.
+type Order struct {
+	Tenant   string `json:"tenant"`
+	ID       string `json:"id"`
+	Currency string `json:"currency"`
+	Captured int64  `json:"captured_minor"`
+	Refunded int64  `json:"refunded_minor"`
+	Version  int64  `json:"version"`
+}
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs. Every one that waits does so for an event and under the trial's deadline.
+const (
+	DoStart        Verb = "start"         // a worker, and wait until it is ready
+	DoStop         Verb = "stop"          // a worker by SIGTERM, and wait for its clean end
+	DoKill         Verb = "kill"          // a worker by SIGKILL, wherever it is
+	DoThaw         Verb = "thaw"          // let a frozen process go on
+	DoRequest      Verb = "request"       // a client asks for a refund
+	DoApprove      Verb = "approve"       // a client decides
+	DoReject       Verb = "reject"        //
+	DoJoin         Verb = "join"          // wait for a client that was started in the background
+	DoStatus       Verb = "status"        // a client reads the status, with or without a worker alive
+	DoSettle       Verb = "settle"        // a person settles what is UNKNOWN
+	DoAwait        Verb = "await"         // wait until a point was crossed
+	DoFired        Verb = "fired"         // wait until a rule of the schedule has hit, and its effect is complete if it is a signal
+	DoRelease      Verb = "release"       // let what a rule holds go on
+	DoPass         Verb = "pass"          // wait until a deadline of a run has passed
+	DoRest         Verb = "rest"          // wait until nothing moves any more
+	DoOrderVersion Verb = "order-version" // the merchant changes the order
+	DoClock        Verb = "clock"         // the provider's clock goes forward
+	DoCatchUp      Verb = "catch-up"      // the provider's replica sees everything
+	DoModel        Verb = "model"         // the next answers of the model
+	DoProvider     Verb = "provider"      // the next answers of the provider
+	DoForeign      Verb = "foreign"       // another caller uses a run's operation id for something else
+)
+
+// Step is one step of a script. Which fields count depends on the verb.
+type Step struct {
+	Do Verb `json:"do"`
+	// Fault marks a step that belongs to the fault: the clean arm leaves it out.
+	Fault      bool     `json:"fault,omitempty"`
+	Process    string   `json:"process,omitempty"` // a worker's or client's name
+	Background bool     `json:"background,omitempty"`
+	Run        string   `json:"run,omitempty"`  // name of the request that it is about
+	Args       []string `json:"args,omitempty"` // further flags of the command
+	Order      string   `json:"order,omitempty"`
+	Amount     int64    `json:"amount_minor,omitempty"` // in the order's currency
+	By         string   `json:"by,omitempty"`
+	Decision   string   `json:"decision,omitempty"` // decision id
+	Point      Point    `json:"point,omitzero"`
+	Nth        int      `json:"nth,omitempty"`
+	Rule       string   `json:"rule,omitempty"`
+	Kind       string   `json:"kind,omitempty"`    // of a settlement, or which deadline: "decide" or "commit"
+	Answers    []string `json:"answers,omitempty"` // of model or provider
+	OffsetMS   int64    `json:"offset_ms,omitempty"`
+	// Quiet lets a run that is not over be at rest once nothing was announced for a while; it stands where the run may not
+	// ask any more, so that no ask can show its rest.
+	Quiet bool `json:"quiet,omitempty"`
+}
+
+// String says the step as the report and the progress display do.
+func (s Step) String() string {
+	words := []string{string(s.Do)}
+	for _, word := range []string{s.Process, s.Run, s.Decision, s.Rule, s.Kind, s.Order} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if s.Point != (Point{}) {
+		words = append(words, fmt.Sprintf("%s #%d", s.Point, max(s.Nth, 1)))
+	}
+	if s.Amount != 0 {
+		words = append(words, fmt.Sprintf("%d minor units", s.Amount))
+	}
+	if s.By != "" {
+		words = append(words, "by "+s.By)
+	}
+	if s.OffsetMS != 0 {
+		words = append(words, fmt.Sprintf("%d ms", s.OffsetMS))
+	}
+	words = append(words, s.Args...)
+	words = append(words, s.Answers...)
+	if s.Background {
+		words = append(words, "(in the background)")
+	}
+	return strings.Join(words, " ")
+}
