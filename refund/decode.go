@@ -48,7 +48,7 @@ func checkKeys(body []byte) error {
 	if err := walkObject(decoder, 1); err != nil {
 		return err
 	}
-	if _, err := decoder.Token(); err != io.EOF {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind the object")
 	}
 	return nil
@@ -102,7 +102,7 @@ func walkValue(decoder *json.Decoder, depth int) error {
 }
 
 func truncated(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it is cut off")
 	}
 	return err
