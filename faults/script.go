@@ -61,14 +61,16 @@ const (
 // Step is one step of a script. Which fields count depends on the verb.
 type Step struct {
 	Do Verb `json:"do"`
-	// Fault marks a step that belongs to the fault: the clean arm leaves it out.
-	Fault      bool     `json:"fault,omitempty"`
+	// Only names the one arm, "clean" or "fault", that plays the step; empty means both.
+	Only       string   `json:"only,omitempty"`
 	Process    string   `json:"process,omitempty"` // a worker's or client's name
 	Background bool     `json:"background,omitempty"`
 	Run        string   `json:"run,omitempty"`  // name of the request that it is about
 	Args       []string `json:"args,omitempty"` // further flags of the command
 	Order      string   `json:"order,omitempty"`
-	Amount     int64    `json:"amount_minor,omitempty"` // in the order's currency
+	Amount     int64    `json:"amount_minor,omitempty"`     // in EUR
+	DecideMS   int64    `json:"decide_within_ms,omitempty"` // of a request; 0 is the client's default
+	CommitMS   int64    `json:"commit_within_ms,omitempty"`
 	By         string   `json:"by,omitempty"`
 	Decision   string   `json:"decision,omitempty"` // decision id
 	Point      Point    `json:"point,omitzero"`
@@ -95,6 +97,12 @@ func (s Step) String() string {
 	}
 	if s.Amount != 0 {
 		words = append(words, fmt.Sprintf("%d minor units", s.Amount))
+	}
+	if s.DecideMS != 0 {
+		words = append(words, fmt.Sprintf("to be decided within %d ms", s.DecideMS))
+	}
+	if s.CommitMS != 0 {
+		words = append(words, fmt.Sprintf("to be committed within %d ms", s.CommitMS))
 	}
 	if s.By != "" {
 		words = append(words, "by "+s.By)

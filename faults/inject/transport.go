@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"refundlab/faults"
+	"refundlab/provider"
 )
 
 // maxMessage bounds what is read of a request or an answer, in bytes. Both parties' own limits are far below it.
@@ -150,6 +151,9 @@ func describe(request *http.Request, body []byte) faults.Announcement {
 		} `json:"fence"`
 	}
 	_ = json.Unmarshal(body, &message) // a body of another form has no operation to name
+	if message.OperationID == "" {
+		message.OperationID = request.Header.Get(provider.OperationHeader)
+	}
 	announcement := faults.Announcement{Operation: message.OperationID, Detail: map[string]string{"request": request.Method + " " + request.URL.Path}}
 	if message.Fence != nil {
 		announcement.Fence = fmt.Sprintf("%d.%d", message.Fence.Term, message.Fence.Seq)

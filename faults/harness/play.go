@@ -1,0 +1,136 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"refundlab/faults"
+)
+
+// step plays one step. An error means that the script cannot go on as it was meant, which makes the trial invalid.
+func (t *trial) step(ctx context.Context, s faults.Step) error {
+	switch s.Do {
+	case faults.DoStart:
+		return t.startWorker(ctx, s)
+	case faults.DoStop:
+		return t.processes.stop(s.Process)
+	case faults.DoKill:
+		_, err := t.processes.kill(s.Process)
+		return err
+	case faults.DoThaw:
+		return t.post.thaw(s.Process)
+	case faults.DoRequest:
+		return t.request(ctx, s)
+	case faults.DoApprove, faults.DoReject:
+		return t.decide(ctx, s)
+	case faults.DoJoin:
+		c, known := t.clients[s.Process]
+		if !known {
+			return fmt.Errorf("there is no client %q", s.Process)
+		}
+		return t.join(ctx, c)
+	case faults.DoStatus:
+		r, err := t.runNamed(s.Run)
+		if err != nil {
+			return err
+		}
+		return t.command(ctx, s, "status", []string{string(r.id)})
+	case faults.DoSettle:
+		return t.settle(ctx, s)
+	case faults.DoAwait:
+		return t.awaitPoint(ctx, s)
+	case faults.DoFired:
+		return t.awaitFired(ctx, s.Rule)
+	case faults.DoRelease:
+		return t.post.release(s.Rule)
+	case faults.DoPass:
+		return t.pass(ctx, s)
+	case faults.DoRest:
+		return t.awaitRest(ctx, s.Quiet)
+	case faults.DoOrderVersion:
+		return t.control.orderVersion(ctx, t.tenant, s.Order)
+	case faults.DoClock:
+		return t.control.clock(ctx, s.OffsetMS)
+	case faults.DoCatchUp:
+		return t.control.catchUp(ctx)
+	case faults.DoModel:
+		return t.control.modelAnswers(ctx, s.Answers)
+	case faults.DoProvider:
+		return t.control.providerAnswers(ctx, s.Answers)
+	case faults.DoForeign:
+		r, err := t.runNamed(s.Run)
+		if err != nil {
+			return err
+		}
+		return t.control.foreignSubmit(ctx, t.tenant, r.id, s)
+	}
+	return fmt.Errorf("the verb %q is unknown", s.Do)
+}
+
+func (t *trial) startWorker(ctx context.Context, s faults.Step) error {
+	values := map[string]string{"name": s.Process}
+	for key, value := range t.values {
+		values[key] = value
+	}
+	argv := append(append(append([]string{}, t.engine.Worker...), t.engine.WorkerFor[string(t.cell.Profile)]...), s.Args...)
+	child, err := t.processes.start(s.Process, "worker", fill(argv, values), true)
+	if err != nil {
+		return err
+	}
+	_, err = t.processes.awaitReady(ctx, child)
+	return err
+}
+
+func (t *trial) awaitPoint(ctx context.Context, s faults.Step) error {
+	operation := ""
+	if s.Run != "" {
+		r, err := t.runNamed(s.Run)
+		if err != nil {
+			return err
+		}
+		operation = string(r.id)
+	}
+	return t.trace.await(ctx, "crossing of "+s.Point.String(), func() bool {
+		return t.trace.crossed(s.Process, s.Point, operation) >= max(s.Nth, 1)
+	})
+}
+
+// awaitFired waits until a rule has hit. A signal has hit only with its proof; a message that is held has hit when it is.
+func (t *trial) awaitFired(ctx context.Context, rule string) error {
+	var action faults.Action
+	for _, r := range t.post.schedule {
+		if r.Name == rule {
+			action = r.Action
+		}
+	}
+	if action == "" {
+		return errors.New("the schedule has no such rule")
+	}
+	return t.trace.await(ctx, "rule "+rule, func() bool {
+		f := t.trace.find(rule)
+		return f != nil && (action == faults.Hold || f.DoneSeq != 0)
+	})
+}
+
+// pass waits until a deadline of a run has passed by the host's clock, on which both engines and the provider stand. The
+// intake was stored before its request was answered, so counting from the answer is never too early.
+func (t *trial) pass(ctx context.Context, s faults.Step) error {
+	r, err := t.runNamed(s.Run)
+	if err != nil {
+		return err
+	}
+	within := map[string]int64{"decide": r.decideMS, "commit": r.commitMS}[s.Kind]
+	if within == 0 {
+		return fmt.Errorf("run %q has no deadline %q of its own", s.Run, s.Kind)
+	}
+	deadline := time.NewTimer(time.Until(r.asked.Add(time.Duration(within) * time.Millisecond)))
+	defer deadline.Stop()
+	select {
+	case <-deadline.C:
+		return nil
+	case <-ctx.Done():
+		return errors.New("the trial's own time ended first")
+	}
+}

@@ -1,0 +1,95 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"refundlab/faults"
+)
+
+// quiet is how long nothing may have been announced before a run that may not ask is taken to be at rest. It only has to
+// cover the work between two announcements; that no recovery is still due, the script says by the step before.
+const quiet = 700 * time.Millisecond
+
+// awaitRest waits until nothing is held and every run is at rest: it is over; or it has asked the provider later than the
+// last submit arrived there, so that nothing on its way can surprise the answer; or, where that is permitted, nothing has
+// been announced for a while.
+func (t *trial) awaitRest(ctx context.Context, quietly bool) error {
+	for {
+		var changed chan struct{}
+		var resting bool
+		t.trace.mu.Lock()
+		waiting := t.held()
+		for _, name := range t.order {
+			if waiting == "" && !t.settled(string(t.runs[name].id)) {
+				waiting = "run " + name
+			}
+		}
+		if waiting == "" {
+			t.rest, resting = t.trace.next(), true
+		}
+		changed = t.trace.changed
+		t.trace.mu.Unlock()
+		if resting {
+			return nil
+		}
+		silence := time.NewTimer(quiet)
+		select {
+		case <-changed:
+			silence.Stop()
+		case <-silence.C:
+			if quietly && t.nothingHeld() {
+				t.rest = t.trace.mark()
+				return nil
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return fmt.Errorf("not at rest in time: %s is not", waiting)
+			}
+		case <-ctx.Done():
+			silence.Stop()
+			return fmt.Errorf("not at rest in time: %s is not", waiting)
+		}
+	}
+}
+
+func (t *trial) nothingHeld() bool {
+	t.trace.mu.Lock()
+	defer t.trace.mu.Unlock()
+	return t.held() == ""
+}
+
+// held names a message that a rule still holds. The lock is held.
+func (t *trial) held() string {
+	for _, f := range t.trace.fired {
+		if f.Action == faults.Hold && f.DoneSeq == 0 {
+			return "the message held by rule " + f.Rule
+		}
+	}
+	return ""
+}
+
+// settled tells whether a run is over or has asked since the last submit arrived. The lock is held.
+func (t *trial) settled(operation string) bool {
+	over := t.trace.last(faults.Point{Boundary: t.engine.Over, When: faults.After}, operation)
+	if over != nil && over.Detail[faults.DetailRefused] == "" {
+		return true
+	}
+	var arrived int64
+	if c := t.trace.last(faults.Point{Boundary: faults.ProviderRecv, When: faults.Before}, operation); c != nil {
+		arrived = c.Seq
+	}
+	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
+		return false // nothing was ever to be sent
+	}
+	recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
+	for _, b := range []faults.Boundary{faults.LookupCall, faults.CloseCall} {
+		sent := t.trace.last(faults.Point{Boundary: b, When: faults.Before}, operation)
+		if sent != nil && sent.Seq > arrived && recorded != nil && recorded.Seq > sent.Seq {
+			return true
+		}
+	}
+	return false
+}

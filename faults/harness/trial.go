@@ -1,0 +1,218 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// trial is one trial while it is played.
+type trial struct {
+	lab    *Lab
+	engine Engine
+	cell   evidence.Cell
+	plan   faults.Plan
+	tenant string
+	values map[string]string // of the placeholders
+
+	trace     *trace
+	processes *processes
+	post      *post
+	control   control
+
+	mu      sync.Mutex
+	answers []evidence.Answer
+	clients map[string]*client
+	runs    map[string]run // by the name that the script gave the request
+	order   []string       // of those names
+	steps   []evidence.Step
+	rest    int64
+}
+
+// run is a request as the script knows it.
+type run struct {
+	id       refund.OperationID
+	asked    time.Time // when its request had been answered: not before its intake
+	decideMS int64
+	commitMS int64
+}
+
+// Play plays one trial to its end and returns what it left behind. It always returns a record: where the script could not
+// be played, the record says so and is worth nothing to anybody.
+func (l *Lab) Play(ctx context.Context, cell evidence.Cell, plan faults.Plan) evidence.Record {
+	record := evidence.Record{Trial: evidence.Trial{Cell: cell, Budget: l.Budget, StartedAt: now(), Schedule: faults.Schedule{}}}
+	if cell.Arm == evidence.ArmFault {
+		record.Trial.Schedule = append(record.Trial.Schedule, plan.Schedule...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.Deadline)
+	defer cancel()
+	if err := l.play(ctx, plan, &record); err != nil {
+		record.Trial.Broken = err.Error()
+	}
+	record.Trial.EndedAt = now()
+	return record
+}
+
+func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Record) error {
+	cell, schedule := record.Trial.Cell, record.Trial.Schedule
+	engine, known := l.Engines[cell.Engine]
+	if !known {
+		return fmt.Errorf("engine %q is unknown", cell.Engine)
+	}
+	if err := schedule.Validate(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(l.Scratch, "trial-")
+	if err != nil {
+		return err
+	}
+	if l.Keep {
+		if err := os.WriteFile(filepath.Join(dir, "cell"), []byte(cell.Dir()+"\n"), 0o644); err != nil {
+			return err
+		}
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	sum := sha256.Sum256([]byte(l.Nonce + cell.Dir()))
+	t := &trial{
+		lab: l, engine: engine, cell: cell, plan: plan,
+		tenant: "shop-" + hex.EncodeToString(sum[:4]),
+		trace:  newTrace(), clients: map[string]*client{}, runs: map[string]run{},
+		values: map[string]string{
+			"dir": dir, "queue": "trial-" + hex.EncodeToString(sum[:8]), "profile": string(cell.Profile),
+			"orders": filepath.Join(dir, "orders.json"),
+		},
+	}
+	socket := filepath.Join(dir, "s")
+	t.processes = &processes{trace: t.trace, dir: dir, socket: socket}
+	if t.post, err = listen(socket, t.trace, t.processes, schedule); err != nil {
+		return err
+	}
+	defer t.post.close()
+	defer t.processes.end()
+	err = t.script(ctx)
+	if collected := t.collect(ctx, record); err == nil {
+		err = collected
+	}
+	t.processes.end()
+	record.Trial.Processes = t.processes.records()
+	record.Trace, record.Trial.Fired = t.trace.record()
+	record.Trial.Steps, record.Trial.RestSeq = t.steps, t.rest
+	record.Answers = t.answers
+	return err
+}
+
+// script starts the provider and plays the steps, one after the other.
+func (t *trial) script(ctx context.Context) error {
+	if err := t.startProvider(ctx); err != nil {
+		return err
+	}
+	for i, step := range t.plan.Script {
+		if step.Only != "" && step.Only != string(t.cell.Arm) {
+			continue
+		}
+		entry := evidence.Step{Text: step.String(), StartSeq: t.trace.mark()}
+		if err := t.step(ctx, step); err != nil {
+			return fmt.Errorf("step %d (%s): %w", i+1, step, err)
+		}
+		entry.EndSeq = t.trace.mark()
+		t.steps = append(t.steps, entry)
+	}
+	return t.joinAll(ctx)
+}
+
+func (t *trial) startProvider(ctx context.Context) error {
+	world := t.plan.World
+	var orders []faults.Order
+	for _, order := range world.Orders {
+		if order.Tenant == "" {
+			order.Tenant = t.tenant
+		}
+		orders = append(orders, order)
+	}
+	text, err := json.Marshal(orders)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.values["orders"], text, 0o644); err != nil {
+		return err
+	}
+	argv := fill(t.lab.Provider, t.values)
+	if world.RetentionMS != 0 {
+		argv = append(argv, "--retention", (time.Duration(world.RetentionMS) * time.Millisecond).String())
+	}
+	child, err := t.processes.start("provider", "provider", argv, true)
+	if err != nil {
+		return err
+	}
+	address, err := t.processes.awaitReady(ctx, child)
+	if err != nil {
+		return err
+	}
+	t.values["provider"] = address
+	t.control = control{address: address}
+	return nil
+}
+
+// collect reads what the engine and the world have to say at the end.
+func (t *trial) collect(ctx context.Context, record *evidence.Record) error {
+	record.Exports = evidence.Exports{}
+	for _, name := range t.order {
+		export, found, err := t.export(ctx, t.runs[name].id)
+		if err != nil {
+			return fmt.Errorf("export of run %s: %w", name, err)
+		}
+		if found {
+			record.Exports[name] = export
+		}
+	}
+	var err error
+	record.Provider, err = t.world(ctx)
+	return err
+}
+
+// world reads the outside world. Under the profile "local" orders, operations and ledger live in the journal's file, which
+// the provider's program reads, and only the bill and the notices at the provider's process.
+func (t *trial) world(ctx context.Context) (evidence.Provider, error) {
+	world, err := t.control.evidence(ctx)
+	if err != nil || t.cell.Profile != refund.ProfileLocal {
+		return world, err
+	}
+	text, err := t.output(ctx, "dump", "provider", fill(t.lab.DumpLocal, t.values))
+	if err != nil {
+		return world, err
+	}
+	var local evidence.Provider
+	if err := json.Unmarshal(text, &local); err != nil {
+		return world, fmt.Errorf("the dump of the journal's ledger cannot be read: %w", err)
+	}
+	local.Bill, local.Notices = world.Bill, world.Notices
+	return local, nil
+}
+
+// output runs a command of the harness's own to its end and returns what it printed.
+func (t *trial) output(ctx context.Context, name, role string, argv []string) ([]byte, error) {
+	child, err := t.processes.start(name, role, argv, false)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-child.ended:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: did not end in time", name)
+	}
+	if child.record.WaitStatus != "exit 0" {
+		return child.stdout.Bytes(), fmt.Errorf("%s: %s: %s%s", name, child.record.WaitStatus, child.stdout.String(), t.processes.lastWords(child))
+	}
+	return child.stdout.Bytes(), nil
+}
