@@ -18,6 +18,8 @@ type Provider struct {
 type Order struct {
 	Tenant string `json:"tenant"`
 	refund.Order
+	// Opening is what was refunded already when the order was put in, before the ledger's first entry; in minor units.
+	Opening int64 `json:"opening_refunded_minor,omitempty"`
 }
 
 // Operation is what an idempotent provider remembers.

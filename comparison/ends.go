@@ -1,0 +1,126 @@
+package comparison
+
+import (
+	"fmt"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// permittedEnd compares the end of the trial with the one that the matrix permits.
+func permittedEnd(t *trial) []string {
+	var violations []string
+	add := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
+	for _, r := range t.runs {
+		if r.absent {
+			continue
+		}
+		if r.end.Absent {
+			add("run %s was to leave nothing at intake, and is %s", r.name, statusText(r))
+			continue
+		}
+		if string(r.export.View.Status) != r.end.Status || string(r.export.View.Reason) != r.end.Reason {
+			add("run %s ended %s, permitted is %s", r.name, statusText(r), endText(r.end))
+		}
+		if n := len(t.entries(r.id)); n != r.end.Entries && t.unscoped(r.id) == "" {
+			add("run %s has %d ledger entries, permitted are %d", r.name, n, r.end.Entries)
+		}
+		if n := len(t.received("submit", r.id)); n < r.end.LeastSubmits || n > r.end.MostSubmits {
+			add("run %s: the provider received %d submits, permitted are %s", r.name, n, span(r.end.LeastSubmits, r.end.MostSubmits))
+		}
+		if n := len(t.bill(r.id)); r.end.MostModelCalls > 0 && n > r.end.MostModelCalls {
+			add("run %s: the model was called %d times, permitted are %d", r.name, n, r.end.MostModelCalls)
+		}
+	}
+	violations = append(violations, permittedVerdicts(t)...)
+	return append(violations, permittedAnswers(t)...)
+}
+
+func endText(end faults.End) string {
+	if end.Reason != "" {
+		return fmt.Sprintf("%s(%s)", end.Status, end.Reason)
+	}
+	return end.Status
+}
+
+func span(least, most int) string {
+	if least == most {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+func permittedVerdicts(t *trial) []string {
+	recorded := map[string]refund.VerdictCode{}
+	for _, r := range t.present() {
+		for _, v := range r.facts.Verdicts {
+			recorded[v.DecisionID] = v.Code
+		}
+	}
+	var violations []string
+	for _, id := range sortedKeys(t.expect.Verdicts) {
+		if want := t.expect.Verdicts[id]; string(recorded[id]) != want {
+			violations = append(violations, fmt.Sprintf("decision %s got verdict %q, permitted is %q", id, recorded[id], want))
+		}
+	}
+	return violations
+}
+
+func permittedAnswers(t *trial) []string {
+	var violations []string
+	for _, process := range sortedKeys(t.expect.Answers) {
+		want := t.expect.Answers[process]
+		of := filter(t.Answers, func(a evidence.Answer) bool { return a.Process == process })
+		if len(of) != 1 {
+			violations = append(violations, fmt.Sprintf("command %s has %d answers in the evidence, there must be one", process, len(of)))
+		} else if got := codeOf(of[0]); got != want {
+			violations = append(violations, fmt.Sprintf("command %s (%s) ended with %q, permitted is %q", process, of[0].Verb, got, want))
+		}
+	}
+	return violations
+}
+
+// nothingUntraced compares what arrived with what was traced: a copy that no boundary saw was sent behind the suite's back,
+// for instance by a transport that resends silently.
+func nothingUntraced(t *trial) []string {
+	var violations []string
+	for _, r := range t.present() {
+		for _, call := range []struct {
+			verb     string
+			boundary faults.Boundary
+		}{{"submit", faults.ProviderCall}, {"close", faults.CloseCall}} {
+			arrived, traced := len(t.received(call.verb, r.id)), t.sent(call.boundary, r.id)
+			if call.verb == "submit" {
+				traced += t.doubledAtProvider(r.id)
+			}
+			if arrived > traced {
+				violations = append(violations, fmt.Sprintf("run %s: %d requests to %s arrived at the provider, %d were traced", r.name, arrived, call.verb, traced))
+			}
+		}
+	}
+	if arrived, traced := len(t.Provider.Bill), t.sent(faults.ModelCall, ""); arrived > traced {
+		violations = append(violations, fmt.Sprintf("%d requests are on the model's bill, %d were traced", arrived, traced))
+	}
+	return violations
+}
+
+// doubledAtProvider counts the copies that the schedule itself made on arrival.
+func (t *trial) doubledAtProvider(id refund.OperationID) int {
+	return len(filter(t.crossings(faults.ProviderRecv, faults.Before, id), func(c evidence.Crossing) bool { return c.Reply == faults.Duplicate }))
+}
+
+// sent counts the messages that left at a boundary.
+func (t *trial) sent(boundary faults.Boundary, id refund.OperationID) int {
+	n := 0
+	for _, c := range t.crossings(boundary, faults.Before, id) {
+		switch c.Reply {
+		case faults.Refuse:
+		case faults.Duplicate:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}

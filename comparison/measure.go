@@ -1,0 +1,249 @@
+package comparison
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// Measures are the columns of the report for one trial, each computed from its evidence.
+type Measures struct {
+	Fault       string // what hit, where; "" in the clean arm and where the script alone is the fault
+	LastDurable string // the last fact that was durable in the engine when the fault hit
+	FirstAction string // what a worker did first after it
+	// Steps counts how often each boundary of a worker was entered, so that two arms can be compared.
+	Steps map[faults.Boundary]int
+	// FromTop counts the workflow tasks for which the workflow function ran again from its first line.
+	FromTop  int
+	Attempts []string // activities that completed in a later attempt than the first
+	Reused   []string // recorded results that were used after the fault instead of being made again
+	Removed  []Removal
+	Entries  int
+	Statuses []string // of the runs, sorted by name
+	Model    int      // requests billed
+	Tokens   int64
+	Recovery Recovery
+	Elapsed  int64 // of the whole trial, in milliseconds
+	Facts    int   // durable facts of all runs
+	Raw      int   // bytes of their raw histories or journals
+	CPU      int64 // of the workers, in milliseconds
+	RSS      int64 // the largest of a worker, in kB
+}
+
+// Recovery is the time that the fault cost, in milliseconds; -1 where there is none to measure.
+type Recovery struct {
+	ToFirst int64 // from the hit to the first step of a worker on the same operation
+	ToEnd   int64 // from the hit to the run's durable end
+	Explain string
+}
+
+func measure(t *trial) Measures {
+	m := Measures{
+		Steps: map[faults.Boundary]int{}, Entries: len(t.Provider.Ledger), Model: len(t.Provider.Bill),
+		Elapsed: int64(t.Trial.EndedAt - t.Trial.StartedAt), Recovery: Recovery{ToFirst: -1, ToEnd: -1},
+		Removed: removals(t),
+	}
+	for _, request := range t.Provider.Bill {
+		m.Tokens += request.Tokens
+	}
+	for _, r := range t.runs {
+		if r.absent {
+			m.Statuses = append(m.Statuses, "nothing stored")
+			continue
+		}
+		m.Statuses = append(m.Statuses, statusText(r))
+		m.Facts += len(r.export.Facts)
+		m.Raw += len(r.export.Raw)
+	}
+	for _, p := range t.Trial.Processes {
+		if p.Role == "worker" {
+			m.CPU += p.CPUMS
+			m.RSS = max(m.RSS, p.MaxRSSKB)
+		}
+	}
+	attempts := map[string]int{}
+	for _, c := range t.Trace {
+		if !t.isWorker(c.Process) {
+			continue
+		}
+		if entered(c) {
+			m.Steps[c.Point.Boundary]++
+		}
+		if c.Point.When == faults.Before && c.Detail[faults.DetailReplay] == faults.ReplayTop {
+			m.FromTop++
+		}
+		var attempt int
+		if _, err := fmt.Sscan(c.Detail[faults.DetailAttempt], &attempt); err == nil {
+			attempts[c.Detail["activity"]] = max(attempts[c.Detail["activity"]], attempt)
+		}
+	}
+	for _, activity := range sortedKeys(attempts) {
+		if attempts[activity] > 1 {
+			m.Attempts = append(m.Attempts, fmt.Sprintf("%s attempt %d", activity, attempts[activity]))
+		}
+	}
+	if hit, ok := t.mainFault(); ok {
+		measureFault(t, hit, &m)
+	}
+	return m
+}
+
+// entered tells whether a crossing begins a step. A claim is known only by its success: looking for work finds none most times.
+func entered(c evidence.Crossing) bool {
+	if c.Point.Boundary == faults.Claim {
+		return c.Point.When == faults.After
+	}
+	return c.Point.When == faults.Before
+}
+
+func (t *trial) isWorker(process string) bool {
+	p, known := t.process(process)
+	return known && p.Role == "worker"
+}
+
+// mainFault is the one that recovery is measured from: the last kill or freeze, or else the first rule that hit.
+func (t *trial) mainFault() (evidence.Fired, bool) {
+	for i := len(t.Trial.Fired) - 1; i >= 0; i-- {
+		if action := t.Trial.Fired[i].Action; action == faults.Kill || action == faults.Freeze {
+			return t.Trial.Fired[i], true
+		}
+	}
+	if len(t.Trial.Fired) == 0 {
+		return evidence.Fired{}, false
+	}
+	return t.Trial.Fired[0], true
+}
+
+func measureFault(t *trial, hit evidence.Fired, m *Measures) {
+	var faultsHit []string
+	for _, fired := range t.Trial.Fired {
+		faultsHit = append(faultsHit, fmt.Sprintf("%s %s at %s", fired.Action, fired.Victim, fired.Point))
+	}
+	m.Fault = strings.Join(faultsHit, ", ")
+	operation := t.operationAt(hit.Seq)
+	stopped := hit.Action == faults.Kill || hit.Action == faults.Freeze
+	var steps []evidence.Crossing
+	for _, c := range t.Trace {
+		if operation != "" && c.Operation != "" && c.Operation != operation {
+			continue
+		}
+		if c.Seq <= hit.Seq && c.Point.When == faults.After && !refused(c) && durable(c.Point.Boundary, t.Trial.Engine) != "" {
+			m.LastDurable = string(c.Point.Boundary)
+		}
+		if c.Seq > hit.Seq && entered(c) && t.isWorker(c.Process) && !(stopped && c.Process == hit.Victim) &&
+			(c.Operation != "" || c.Point.Boundary == faults.ModelCall || c.Point.Boundary == faults.OrderCall) {
+			steps = append(steps, c)
+		}
+	}
+	if len(steps) > 0 {
+		m.Recovery.ToFirst = int64(steps[0].At - hit.At)
+		m.FirstAction = firstActions(steps)
+	}
+	for _, r := range t.present() {
+		if ended, ok := r.endedAt(); ok && (operation == "" || string(r.id) == operation) && ended >= hit.At {
+			m.Recovery.ToEnd = max(m.Recovery.ToEnd, int64(ended-hit.At))
+		}
+	}
+	m.Recovery.Explain = explain(t.Trial, hit)
+	m.Reused = reused(t, hit)
+}
+
+func (t *trial) operationAt(seq int64) string {
+	i := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool { return c.Seq == seq })
+	if i < 0 {
+		return ""
+	}
+	return t.Trace[i].Operation
+}
+
+// durable says what lies behind a boundary on an engine, "" where nothing of the engine's does.
+func durable(boundary faults.Boundary, engine string) string {
+	for _, meaning := range faults.Boundaries() {
+		if meaning.Boundary != boundary || boundary == faults.ProviderCommit {
+			continue
+		}
+		text := meaning.Handrolled
+		if engine == "temporal" {
+			text = meaning.Temporal
+		}
+		if strings.HasPrefix(text, "nothing") {
+			return ""
+		}
+		return text
+	}
+	return ""
+}
+
+// firstActions names the first step after the fault and, where that only takes the run up, the first one that goes on with it.
+func firstActions(steps []evidence.Crossing) string {
+	first := steps[0]
+	text := fmt.Sprintf("%s: %s", first.Process, first.Point.Boundary)
+	takesUp := func(b faults.Boundary) bool {
+		return b == faults.Claim || b == faults.Renewal || b == faults.WorkflowTask || b == faults.ActivityTask
+	}
+	if !takesUp(first.Point.Boundary) {
+		return text
+	}
+	for _, c := range steps[1:] {
+		if !takesUp(c.Point.Boundary) {
+			return text + ", " + string(c.Point.Boundary)
+		}
+	}
+	return text
+}
+
+// explain names the time-outs of the budget that had to pass before the engine could notice what happened.
+func explain(trial evidence.Trial, hit evidence.Fired) string {
+	b := trial.Budget
+	switch {
+	case hit.Action != faults.Kill && hit.Action != faults.Freeze:
+		return fmt.Sprintf("call time-out %d, backoff %d", b.CallTimeoutMS, b.BackoffMS)
+	case trial.Engine == "handrolled":
+		return fmt.Sprintf("lease %d", b.LeaseMS)
+	}
+	switch hit.Point.Boundary {
+	case faults.Intake, faults.Decision, faults.CallerReply:
+		return fmt.Sprintf("workflow task %d, sticky queue %d", b.WorkflowTaskTimeoutMS, b.StickyTimeoutMS)
+	case faults.Intent, faults.WorkflowTask, faults.Finish:
+		return fmt.Sprintf("workflow task %d, sticky queue %d, or start-to-close %d of the activity that was handed over", b.WorkflowTaskTimeoutMS, b.StickyTimeoutMS, b.StartToCloseMS)
+	}
+	return fmt.Sprintf("start-to-close %d, backoff %d, timer up to 1000 late, sticky queue %d", b.StartToCloseMS, b.BackoffMS, b.StickyTimeoutMS)
+}
+
+// reused lists the recorded results that were there when the fault hit and were not made again.
+func reused(t *trial, hit evidence.Fired) []string {
+	var results []string
+	for _, result := range []struct {
+		name   string
+		record faults.Boundary
+		makers []faults.Boundary
+	}{
+		{"proposal", faults.Proposal, []faults.Boundary{faults.ModelCall, faults.Proposal}},
+		{"decision", faults.Decision, []faults.Boundary{faults.Decision}},
+		{"receipt or refusal", faults.Outcome, []faults.Boundary{faults.ProviderCall, faults.LookupCall, faults.CloseCall, faults.Outcome}},
+	} {
+		recorded := filter(t.crossings(result.record, faults.After, ""), func(c evidence.Crossing) bool { return c.Seq <= hit.Seq && !refused(c) })
+		again := 0
+		for _, maker := range result.makers {
+			again += len(filter(t.crossings(maker, faults.Before, ""), func(c evidence.Crossing) bool { return c.Seq > hit.Seq }))
+		}
+		if len(recorded) > 0 && again == 0 {
+			results = append(results, result.name)
+		}
+	}
+	for _, r := range t.present() {
+		for _, verb := range []string{"submit", "lookup", "close"} {
+			got := filter(t.received(verb, r.id), func(x evidence.Received) bool { return x.Outcome == "receipt" })
+			if len(got) > 0 && r.export.View.Status == refund.StatusConfirmed {
+				results = append(results, "the provider's receipt, by "+verb)
+				break
+			}
+		}
+	}
+	slices.Sort(results)
+	return slices.Compact(results)
+}

@@ -1,0 +1,98 @@
+package comparison
+
+import (
+	"fmt"
+
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// I6: after a hand-over, no write of the old owner takes effect, neither in the engine's record nor, where the provider keeps
+// fences, in the ledger.
+func noWriteOfOldOwner(t *trial) []string {
+	var violations []string
+	for _, r := range t.present() {
+		var highest refund.Fence
+		for _, fact := range r.export.Facts {
+			if fact.Fence == (refund.Fence{}) { // written by a client, not by an owner
+				continue
+			}
+			if fact.Fence.Less(highest) {
+				violations = append(violations, fmt.Sprintf("run %s: fact %d (%s, by %s) bears fence %s, after one with fence %s was recorded",
+					r.name, fact.Seq, fact.Kind, fact.Party, fenceText(fact.Fence), fenceText(highest)))
+				continue
+			}
+			highest = fact.Fence
+		}
+		violations = append(violations, journalWrites(t, r)...)
+		if t.promise.fence {
+			violations = append(violations, providerWrites(t, r)...)
+		}
+	}
+	return violations
+}
+
+func fenceText(f refund.Fence) string { return fmt.Sprintf("%d.%d", f.Term, f.Seq) }
+
+// ownerWrites are the boundaries at which an owner of the journal writes.
+var ownerWrites = []faults.Boundary{
+	faults.ModelBudget, faults.Proposal, faults.Intent, faults.Observed, faults.Outcome, faults.Notified, faults.Renewal,
+	faults.ProviderCommit, // under "local", where it is the journal's own transaction
+}
+
+// journalWrites looks for writes that began after another worker's claim and went through nevertheless.
+func journalWrites(t *trial, r run) []string {
+	var violations []string
+	for _, claim := range t.crossings(faults.Claim, faults.After, r.id) {
+		held, ok := parseFence(claim.Fence)
+		if !ok || refused(claim) {
+			continue
+		}
+		for _, boundary := range ownerWrites {
+			for _, begun := range t.crossings(boundary, faults.Before, r.id) {
+				fence, ok := parseFence(begun.Fence)
+				if !ok || begun.Seq < claim.Seq || !fence.Less(held) {
+					continue
+				}
+				for _, done := range t.crossings(boundary, faults.After, r.id) {
+					if done.Process == begun.Process && done.Nth == begun.Nth && !refused(done) {
+						violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s after %s had claimed it with %s",
+							r.name, done.Process, boundary, fenceText(fence), claim.Process, fenceText(held)))
+					}
+				}
+			}
+		}
+	}
+	return violations
+}
+
+// providerWrites follows the fences of the requests that the provider answered, and those of its commits.
+func providerWrites(t *trial, r run) []string {
+	var violations []string
+	var highest refund.Fence
+	for _, request := range t.Provider.Received {
+		if request.OperationID != r.id || request.Fence == nil || !(answered(request) || request.Outcome == "not-found") {
+			continue
+		}
+		if request.Fence.Less(highest) {
+			violations = append(violations, fmt.Sprintf("run %s: the provider answered request %d (%s, fence %s) with %q after it had seen fence %s",
+				r.name, request.N, request.Verb, fenceText(*request.Fence), request.Outcome, fenceText(highest)))
+			continue
+		}
+		if highest.Less(*request.Fence) {
+			highest = *request.Fence
+		}
+	}
+	var committed refund.Fence
+	for _, commit := range t.crossings(faults.ProviderCommit, faults.After, r.id) {
+		fence, ok := parseFence(commit.Fence)
+		if !ok || !answeredAs(commit.Detail["outcome"]) {
+			continue
+		}
+		if fence.Less(committed) {
+			violations = append(violations, fmt.Sprintf("run %s: the provider committed under fence %s after fence %s", r.name, fenceText(fence), fenceText(committed)))
+		}
+		committed = fence
+	}
+	return violations
+}

@@ -1,0 +1,170 @@
+package comparison
+
+import (
+	"fmt"
+	"strings"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// Guarantor is who gave a guarantee.
+type Guarantor string
+
+// The three guarantors.
+const (
+	ByEngine      Guarantor = "engine"      // Temporal's server and SDK, or the executor and its SQLite journal
+	ByApplication Guarantor = "application" // the flow's own code and the shared rules, alike on both engines
+	ByProvider    Guarantor = "provider"    // provider and receiver of notices
+)
+
+// Removal is one check that kept a copy, a late message or a misused key from taking effect.
+type Removal struct {
+	Check string    // what it compared
+	Party string    // where it stands
+	By    Guarantor //
+	Count int       // how often it was seen in the evidence
+}
+
+func (r Removal) String() string {
+	return fmt.Sprintf("%s at %s ×%d", r.Check, r.Party, r.Count)
+}
+
+// removals lists what removed duplicates and misuse, each seen at the party that did it.
+func removals(t *trial) []Removal {
+	var list []Removal
+	add := func(count int, by Guarantor, party, check string) {
+		if count > 0 {
+			list = append(list, Removal{Check: check, Party: party, By: by, Count: count})
+		}
+	}
+	received := func(verb, outcome string) int {
+		return len(filter(t.Provider.Received, func(r evidence.Received) bool { return r.Verb == verb && r.Outcome == outcome }))
+	}
+	add(received("submit", "receipt"), ByProvider, "provider", "stored receipt returned for a repeated submit")
+	add(t.repeatedRefusals(), ByProvider, "provider", "stored refusal returned for a repeated submit")
+	add(received("submit", "tombstone"), ByProvider, "provider", "closed operation refused")
+	for _, verb := range []string{"submit", "lookup", "close"} {
+		add(received(verb, "stale-fence"), ByProvider, "provider", "lower fence refused on "+verb)
+	}
+	add(received("submit", "conflict"), ByProvider, "provider", "other digest under the same key refused")
+	for _, code := range []refund.Code{refund.CodeOrderVersionChanged, refund.CodeApprovalExpired, refund.CodeInsufficientBalance} {
+		refusals := filter(t.Provider.Operations, func(o evidence.Operation) bool { return o.Result == "refusal" && o.Code == code })
+		add(len(refusals), ByProvider, "provider", string(code)+" at the commit")
+	}
+	add(received("lookup", "receipt"), ByApplication, "submit step", "looked up instead of sending again")
+	add(received("close", "receipt"), ByApplication, "submit step", "closed instead of sending again")
+	add(t.neverSentAgain(), ByApplication, "submit step", "no second send, outcome left UNKNOWN")
+	add(len(filter(t.Provider.Notices, func(n evidence.NoticeArrival) bool { return n.Duplicate })), ByProvider, "notice receiver", "revision seen before")
+	add(t.repeatedDecisions(), ByApplication, "decision rule", "decision id seen before, its verdict returned")
+	for _, code := range []refund.VerdictCode{
+		refund.VerdictAlreadyDecided, refund.VerdictExpired, refund.VerdictDigestMismatch, refund.VerdictOrderMismatch,
+		refund.VerdictSelfApproval, refund.VerdictNotReady, refund.VerdictRunClosed, refund.VerdictInvalid,
+	} {
+		n := 0
+		for _, r := range t.present() {
+			n += len(r.verdictsWith(code))
+		}
+		add(n, ByApplication, "decision rule", "verdict "+string(code))
+	}
+	answered := func(code refund.Code) int {
+		return len(filter(t.Answers, func(a evidence.Answer) bool { return codeOf(a) == string(code) }))
+	}
+	add(answered(refund.CodeDecisionConflict), ByApplication, "decision rule", "decision id with other content refused")
+	add(answered(refund.CodeKeyConflict), ByApplication, "intake", "request id with other parameters refused")
+	add(len(filter(t.answers("request"), func(a evidence.Answer) bool { return replyOf(a).Existing })), ByEngine, intakeParty(t.Trial.Engine), "request id seen before")
+	add(t.refusedWrites(), ByEngine, recordParty(t.Trial.Engine), "write of a former owner refused")
+	return list
+}
+
+func intakeParty(engine string) string {
+	if engine == "temporal" {
+		return "Temporal server, workflow id"
+	}
+	return "journal, key of runs"
+}
+
+func recordParty(engine string) string {
+	if engine == "temporal" {
+		return "Temporal server, task token"
+	}
+	return "journal, generation and lease"
+}
+
+// refusedWrites counts completions and writes of workers that the far side refused. An answer that could not be had is not a
+// refusal.
+func (t *trial) refusedWrites() int {
+	return len(filter(t.Trace, func(c evidence.Crossing) bool {
+		if c.Point.When != faults.After || !t.isWorker(c.Process) || !refused(c) {
+			return false
+		}
+		status := c.Detail[faults.DetailStatus]
+		return status == "NotFound" || status == "" && strings.Contains(c.Detail[faults.DetailRefused], string(refund.CodeLeaseLost))
+	}))
+}
+
+// repeatedRefusals counts refusals beyond the first of each operation.
+func (t *trial) repeatedRefusals() int {
+	n := 0
+	for _, r := range t.present() {
+		refusals := filter(t.received("submit", r.id), func(x evidence.Received) bool { return x.Outcome == "refusal" })
+		n += max(0, len(refusals)-1)
+	}
+	return n
+}
+
+// repeatedDecisions counts acknowledged verdicts beyond the first of each decision id.
+func (t *trial) repeatedDecisions() int {
+	seen, n := map[string]bool{}, 0
+	for _, answer := range t.answers("approve", "reject") {
+		said := replyOf(answer)
+		if said.Verdict == "" {
+			continue
+		}
+		key := answer.Run + " " + said.DecisionID
+		if seen[key] {
+			n++
+		}
+		seen[key] = true
+	}
+	return n
+}
+
+// neverSentAgain counts runs that stay UNKNOWN after one send only.
+func (t *trial) neverSentAgain() int {
+	return len(filter(t.present(), func(r run) bool {
+		return r.export.View.Status == refund.StatusUnknown && t.sent(faults.ProviderCall, r.id) == 1
+	}))
+}
+
+// guarantors lists who gave what in a trial: the checks that removed something, and the records that were used again.
+func guarantors(m Measures) []string {
+	by := map[Guarantor][]string{}
+	for _, removal := range m.Removed {
+		by[removal.By] = append(by[removal.By], removal.Party)
+	}
+	for _, result := range m.Reused {
+		if strings.HasPrefix(result, "the provider's") {
+			by[ByProvider] = append(by[ByProvider], "provider")
+		} else {
+			by[ByEngine] = append(by[ByEngine], "recorded "+result)
+		}
+	}
+	var texts []string
+	for _, who := range []Guarantor{ByEngine, ByApplication, ByProvider} {
+		if len(by[who]) > 0 {
+			texts = append(texts, fmt.Sprintf("%s (%s)", who, strings.Join(unique(by[who]), ", ")))
+		}
+	}
+	return texts
+}
+
+func unique(list []string) []string {
+	seen := map[string]bool{}
+	return filter(list, func(s string) bool {
+		known := seen[s]
+		seen[s] = true
+		return !known
+	})
+}

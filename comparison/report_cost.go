@@ -1,0 +1,189 @@
+package comparison
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+)
+
+// duplicates lists which check at which party removed how much, over all trials.
+func duplicates(r Result) string {
+	type key struct {
+		by           Guarantor
+		party, check string
+	}
+	count, order := map[key]map[string]int{}, []key{}
+	for _, trial := range r.Trials {
+		for _, removal := range trial.Measures.Removed {
+			k := key{removal.By, removal.Party, removal.Check}
+			if count[k] == nil {
+				count[k], order = map[string]int{}, append(order, k)
+			}
+			count[k][trial.Engine] += removal.Count
+		}
+	}
+	slices.SortFunc(order, func(a, b key) int {
+		return strings.Compare(string(a.by)+a.party+a.check, string(b.by)+b.party+b.check)
+	})
+	engines := r.engines()
+	list := table{head: append([]string{"given by", "party", "check"}, engines...)}
+	for _, k := range order {
+		row := []string{string(k.by), k.party, k.check}
+		for _, engine := range engines {
+			row = append(row, fmt.Sprint(count[k][engine]))
+		}
+		list.add(row...)
+	}
+	return "## Who removed duplicates and misuse\n\nHow often each check was seen to act, over all trials of this run, by the engine under which the flow ran.\n\n" + list.String()
+}
+
+func (r Result) engines() []string {
+	var engines []string
+	for _, trial := range r.Trials {
+		if !slices.Contains(engines, trial.Engine) {
+			engines = append(engines, trial.Engine)
+		}
+	}
+	slices.Sort(engines)
+	return engines
+}
+
+// leftToUser counts what an engine did not keep from its user: work that it did again, and copies that others had to remove.
+func leftToUser(r Result) string {
+	engines := r.engines()
+	rows := []struct {
+		name  string
+		holds func(fault, clean Measures) bool
+	}{
+		{"trials with a fault that hit", func(f, _ Measures) bool { return f.Fault != "" }},
+		{"the refund was sent again", more(faults.ProviderCall)},
+		{"the model was called again, a second bill", func(f, c Measures) bool { return f.Model > c.Model }},
+		{"the notice was sent again", more(faults.NoticeCall)},
+		{"the order was read again", more(faults.OrderCall)},
+		{"the outcome had to be looked up", more(faults.LookupCall)},
+		{"the operation had to be closed", more(faults.CloseCall)},
+		{"a provider's check removed a copy or a late message", removedBy(ByProvider)},
+		{"the application's own check did", removedBy(ByApplication)},
+		{"the engine's own record did", removedBy(ByEngine)},
+		{"a run stayed UNKNOWN for a person", func(f, _ Measures) bool { return slices.Contains(f.Statuses, "UNKNOWN") }},
+	}
+	list := table{head: append([]string{"in how many trials of the arm with the fault"}, engines...)}
+	for _, row := range rows {
+		cells := []string{row.name}
+		for _, engine := range engines {
+			n := 0
+			for _, g := range r.groups() {
+				if g.engine != engine {
+					continue
+				}
+				for _, trial := range g.trials {
+					clean, _ := g.find(string(trial.Profile), evidence.ArmClean)
+					if trial.Arm == evidence.ArmFault && trial.Measures.Steps != nil && clean.Measures.Steps != nil && row.holds(trial.Measures, clean.Measures) {
+						n++
+					}
+				}
+			}
+			cells = append(cells, fmt.Sprint(n))
+		}
+		list.add(cells...)
+	}
+	return "## What each engine leaves to its user\n\nBoth engines run a step again when they cannot know whether it took effect. What that asks of the user, measured against the clean arm:\n\n" + list.String()
+}
+
+func more(boundary faults.Boundary) func(fault, clean Measures) bool {
+	return func(f, c Measures) bool { return f.Steps[boundary] > c.Steps[boundary] }
+}
+
+func removedBy(who Guarantor) func(fault, clean Measures) bool {
+	return func(f, _ Measures) bool {
+		return slices.ContainsFunc(f.Removed, func(r Removal) bool { return r.By == who })
+	}
+}
+
+// costs are medians over trials, so that one slow moment of the machine does not stand for an engine.
+func costs(r Result) string {
+	engines := r.engines()
+	list := table{head: append([]string{"median over the trials", "arm"}, engines...)}
+	for _, row := range []struct {
+		name string
+		arm  evidence.Arm
+		of   func(Measures) int64
+		unit func(int64) string
+	}{
+		{"whole trial", evidence.ArmClean, func(m Measures) int64 { return m.Elapsed }, milliseconds},
+		{"whole trial", evidence.ArmFault, func(m Measures) int64 { return m.Elapsed }, milliseconds},
+		{"from the hit to the next step", evidence.ArmFault, func(m Measures) int64 { return m.Recovery.ToFirst }, milliseconds},
+		{"from the hit to the end of the run", evidence.ArmFault, func(m Measures) int64 { return m.Recovery.ToEnd }, milliseconds},
+		{"durable facts of all runs of a trial", evidence.ArmClean, func(m Measures) int64 { return int64(m.Facts) }, plain},
+		{"their raw history or journal as JSON, bytes", evidence.ArmClean, func(m Measures) int64 { return int64(m.Raw) }, plain},
+		{"CPU time of the workers", evidence.ArmClean, func(m Measures) int64 { return positive(m.CPU) }, milliseconds},
+		{"largest resident set of a worker, MB", evidence.ArmClean, func(m Measures) int64 { return positive(m.RSS / 1024) }, plain},
+		{"model requests billed", evidence.ArmFault, func(m Measures) int64 { return int64(m.Model) }, plain},
+	} {
+		cells := []string{row.name, string(row.arm)}
+		for _, engine := range engines {
+			var values []int64
+			for _, trial := range r.Trials {
+				if trial.Engine == engine && trial.Arm == row.arm && trial.Measures.Steps != nil {
+					if v := row.of(trial.Measures); v >= 0 {
+						values = append(values, v)
+					}
+				}
+			}
+			if len(values) == 0 {
+				cells = append(cells, "")
+				continue
+			}
+			slices.Sort(values)
+			cells = append(cells, row.unit(values[len(values)/2]))
+		}
+		list.add(cells...)
+	}
+	return "## Cost beside benefit\n\nEach number stands beside the other engine's under the same script, and none of them ranks the two. Temporal's own server is not in the workers' numbers.\n\n" + list.String()
+}
+
+func plain(n int64) string { return fmt.Sprint(n) }
+
+func positive(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// code is the census of the source that was built, by duty.
+func code(r Result) string {
+	owners := []string{"temporal", "handrolled", "shared", "apparatus"}
+	count := map[string]map[string]int{}
+	var duties []string
+	tests := map[string]int{}
+	for _, lines := range r.Suite.Census {
+		if count[lines.Duty] == nil {
+			count[lines.Duty], duties = map[string]int{}, append(duties, lines.Duty)
+		}
+		count[lines.Duty][lines.Owner] += lines.Code
+		tests[lines.Owner] += lines.Test
+	}
+	list := table{head: append([]string{"duty"}, owners...)}
+	row := func(name string, of map[string]int) {
+		cells := []string{name}
+		for _, owner := range owners {
+			if of[owner] == 0 {
+				cells = append(cells, " ")
+				continue
+			}
+			cells = append(cells, fmt.Sprint(of[owner]))
+		}
+		list.add(cells...)
+	}
+	for _, duty := range duties {
+		row(duty, count[duty])
+	}
+	if len(duties) > 0 {
+		row("tests of these", tests)
+	}
+	return "## Lines of code by duty\n\nLines with code, without blank lines, comments and tests, counted in the source that was built. Shared code serves both engines and is in its own column. Temporal's column holds what its user writes; the server and the SDK are not counted, and neither is SQLite.\n\n" + list.String()
+}

@@ -1,0 +1,214 @@
+package comparison
+
+import (
+	"fmt"
+	"reflect"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// unsoundness lists why a trial is not the trial that the matrix asks for, or why its evidence does not cover it. Nothing
+// here speaks about an engine.
+func unsoundness(t *trial) []string {
+	var reasons []string
+	if t.Trial.Broken != "" {
+		reasons = append(reasons, "the script did not reach its end: "+t.Trial.Broken)
+	}
+	if t.Trial.RestSeq == 0 {
+		reasons = append(reasons, "the trial never came to rest")
+	}
+	for _, look := range []func(*trial) []string{completeness, faultsHit, racers, latecomer, strayEnds, sightings} {
+		reasons = append(reasons, look(t)...)
+	}
+	return reasons
+}
+
+// completeness asks that every part of the evidence says something and that the parts speak of the same trial.
+func completeness(t *trial) []string {
+	var reasons []string
+	if len(t.Trace) == 0 {
+		reasons = append(reasons, "the trace is empty")
+	}
+	if len(t.Provider.Orders) == 0 {
+		reasons = append(reasons, "the provider's dump holds no order")
+	}
+	if t.Provider.Profile != t.Trial.Profile {
+		reasons = append(reasons, fmt.Sprintf("the provider ran under profile %q", t.Provider.Profile))
+	}
+	if len(t.Trial.Processes) == 0 {
+		reasons = append(reasons, "no process is recorded")
+	}
+	for i := 1; i < len(t.Trace); i++ {
+		if t.Trace[i].Seq <= t.Trace[i-1].Seq {
+			reasons = append(reasons, fmt.Sprintf("the trace is out of order at sequence number %d", t.Trace[i].Seq))
+			break
+		}
+	}
+	for _, name := range sortedKeys(t.Exports) {
+		if _, expected := t.expect.Runs[name]; !expected {
+			reasons = append(reasons, fmt.Sprintf("run %s is in the exports, and the matrix states no end for it", name))
+		}
+	}
+	for _, r := range t.runs {
+		if r.absent && !r.end.Absent {
+			reasons = append(reasons, fmt.Sprintf("run %s has no export", r.name))
+		}
+		if !r.absent && r.export.View.Engine != t.Trial.Engine {
+			reasons = append(reasons, fmt.Sprintf("the export of run %s comes from engine %q", r.name, r.export.View.Engine))
+		}
+	}
+	return reasons
+}
+
+// proofs are what the harness must have seen before an action counts.
+var proofs = map[faults.Action]string{
+	faults.Kill: "signal 9", faults.Freeze: "state T", faults.Hold: "released",
+	faults.Lose: "answered", faults.Duplicate: "answered", faults.Refuse: "answered", faults.Abort: "answered",
+}
+
+// faultsHit asks that the schedule of the matrix was played, that each of its rules hit, and that the hit had its effect: a
+// kill counts only if the wait status says signal 9.
+func faultsHit(t *trial) []string {
+	var reasons []string
+	if len(t.Trial.Schedule)+len(t.expect.Schedule) > 0 && !reflect.DeepEqual(t.Trial.Schedule, t.expect.Schedule) {
+		reasons = append(reasons, "another schedule was played than the matrix has")
+	}
+	if t.Trial.Arm == evidence.ArmClean && len(t.Trial.Schedule)+len(t.Trial.Fired) > 0 {
+		reasons = append(reasons, "the clean arm was played with faults")
+	}
+	for _, rule := range t.Trial.Schedule {
+		fired, hit := t.fired(rule.Name)
+		switch {
+		case !hit:
+			reasons = append(reasons, fmt.Sprintf("rule %s never fired: %s of %s at %s, occurrence %d", rule.Name, rule.Action, orAny(rule.Process), rule.Point, rule.Nth))
+			continue
+		case fired.Point != rule.Point || fired.Action != rule.Action:
+			reasons = append(reasons, fmt.Sprintf("rule %s is recorded as %s at %s, the schedule says %s at %s", rule.Name, fired.Action, fired.Point, rule.Action, rule.Point))
+		case fired.DoneSeq == 0:
+			reasons = append(reasons, fmt.Sprintf("rule %s fired and its effect was never complete", rule.Name))
+		case fired.Proof != proofs[fired.Action]:
+			reasons = append(reasons, fmt.Sprintf("rule %s: the proof of %s is %q, not %q", rule.Name, fired.Action, fired.Proof, proofs[fired.Action]))
+		}
+		if fired.Action == faults.Kill {
+			if victim, known := t.process(fired.Victim); !known || victim.WaitStatus != "signal 9" {
+				reasons = append(reasons, fmt.Sprintf("rule %s: process %q ended with %q, not by signal 9", rule.Name, fired.Victim, victim.WaitStatus))
+			}
+		}
+	}
+	return reasons
+}
+
+func orAny(process string) string {
+	if process == "" {
+		return "any process"
+	}
+	return process
+}
+
+// racers asks that all racers stood at their points before the first of them was let go.
+func racers(t *trial) []string {
+	var lastHeld, firstGone int64
+	var first string
+	for _, name := range t.expect.Race {
+		fired, hit := t.fired(name)
+		if !hit {
+			return []string{fmt.Sprintf("no race: rule %s never fired", name)}
+		}
+		lastHeld = max(lastHeld, fired.Seq)
+		if fired.DoneSeq != 0 && (firstGone == 0 || fired.DoneSeq < firstGone) {
+			firstGone, first = fired.DoneSeq, name
+		}
+	}
+	if firstGone != 0 && firstGone <= lastHeld {
+		return []string{fmt.Sprintf("no race: the one held by rule %s was let go (%d) before the last was held (%d)", first, firstGone, lastHeld)}
+	}
+	return nil
+}
+
+// latecomer asks that the old worker's own request, known by its fence, reached the provider after the other worker's record
+// of the end: its receipt or refusal, or its observation where the run stays UNKNOWN.
+func latecomer(t *trial) []string {
+	late := t.expect.Late
+	if late == nil {
+		return nil
+	}
+	r, known := t.runNamed(late.Run)
+	fired, hit := t.fired(late.Rule)
+	if !known || !hit {
+		return []string{fmt.Sprintf("no late worker: run %s or rule %s is not in the evidence", late.Run, late.Rule)}
+	}
+	held := filter(t.Trace, func(c evidence.Crossing) bool { return c.Seq == fired.Seq })
+	if len(held) != 1 || held[0].Fence == "" {
+		return []string{fmt.Sprintf("no late worker: the crossing of rule %s shows no fence", late.Rule)}
+	}
+	recorded, end := t.endRecorded(r, late.Other)
+	if recorded == 0 {
+		return []string{fmt.Sprintf("no late worker: %s never recorded the end of run %s", late.Other, r.name)}
+	}
+	for _, c := range t.crossings(faults.ProviderRecv, faults.Before, r.id) {
+		if c.Fence == held[0].Fence && c.Seq > recorded {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("no late worker: no request with fence %s arrived after %s had recorded %s (sequence number %d)", held[0].Fence, late.Other, end, recorded)}
+}
+
+// endRecorded is the sequence number at which a process had recorded the run's end.
+func (t *trial) endRecorded(r run, process string) (int64, faults.Boundary) {
+	boundaries := []faults.Boundary{faults.Outcome}
+	if r.export.View.Status == refund.StatusUnknown {
+		boundaries = append(boundaries, faults.Observed)
+	}
+	for _, boundary := range boundaries {
+		for _, c := range t.crossings(boundary, faults.After, r.id) {
+			if c.Process == process && !refused(c) {
+				return c.Seq, boundary
+			}
+		}
+	}
+	return 0, ""
+}
+
+func (t *trial) runNamed(name string) (run, bool) {
+	for _, r := range t.runs {
+		if r.name == name {
+			return r, !r.absent
+		}
+	}
+	return run{}, false
+}
+
+// strayEnds asks that no worker and no provider ended by itself: a process that crashed for a reason of its own is not the
+// crash that the scenario is about.
+func strayEnds(t *trial) []string {
+	var reasons []string
+	for _, p := range t.Trial.Processes {
+		switch {
+		case p.Role == "client", p.WaitStatus == "", p.WaitStatus == "exit 0", p.WaitStatus == "signal 9":
+		default:
+			reasons = append(reasons, fmt.Sprintf("process %s ended by itself: %s", p.Name, p.WaitStatus))
+		}
+	}
+	return reasons
+}
+
+// sightings asks for what a trial must have shown to be about its scenario at all.
+func sightings(t *trial) []string {
+	var reasons []string
+	for _, w := range t.expect.Witnesses {
+		var seen int
+		if w.Outcome != "" {
+			seen = len(filter(t.Provider.Received, func(r evidence.Received) bool { return r.Outcome == w.Outcome }))
+		} else {
+			seen = len(filter(t.Trace, func(c evidence.Crossing) bool {
+				return c.Point.String() == w.Point && (w.Process == "" || c.Process == w.Process)
+			}))
+		}
+		if seen < w.Least {
+			reasons = append(reasons, fmt.Sprintf("not shown: %s (%s%s seen %d times, at least %d needed)", w.Why, w.Point, w.Outcome, seen, w.Least))
+		}
+	}
+	return reasons
+}
