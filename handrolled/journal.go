@@ -98,7 +98,7 @@ type Journal interface {
 	// Changes sends when another connection has committed to the file, until ctx is over. Values are merged.
 	Changes(ctx context.Context) (<-chan struct{}, error)
 
-	// NextWake is the time until a run or a notice is due; false when nothing is.
+	// NextWake is the time until the next run is due, which may be past; false when none waits for a time.
 	NextWake(ctx context.Context) (time.Duration, bool, error)
 	// Claim takes the run that is due longest under a new generation; false when none is due.
 	Claim(ctx context.Context, owner string, length time.Duration) (Run, bool, error)
@@ -134,6 +134,8 @@ type Journal interface {
 	TakeNotice(ctx context.Context) (Pending, bool, error)
 	// MarkDelivered records that the receiver has acknowledged.
 	MarkDelivered(ctx context.Context, notice refund.Notice, party string) error
+	// NextNotice is the time until the next notice is due; false when all were acknowledged.
+	NextNotice(ctx context.Context) (time.Duration, bool, error)
 
 	Close() error
 }

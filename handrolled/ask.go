@@ -1,0 +1,102 @@
+package handrolled
+
+import (
+	"context"
+
+	"refundlab/provider"
+	"refundlab/refund"
+)
+
+// ask makes the one call to the provider that the shared rule allows from what is recorded, and records what it showed.
+func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
+	f := run.Facts
+	profile, err := refund.ProfileNamed(f.Intake.Terms.Profile)
+	if err != nil {
+		return run, err
+	}
+	situation := refund.Situation{
+		Profile: profile,
+		// Nothing is remembered of a call that has not been recorded: whether it ended, and how, its worker knew at best.
+		Observation: refund.ObservedNothing,
+		Authorised:  run.Lapsed == "" && run.At.Before(f.Intake.CommitBy()),
+		Sent:        f.FirstSentAt != 0,
+		Retained:    refund.Retained(f.Intake.Terms, f.FirstSentAt, run.At),
+	}
+	action := refund.Next(situation)
+	switch action {
+	case refund.ActReject:
+		return e.withdraw(ctx, run, refund.CodeApprovalExpired)
+	case refund.ActHold:
+		held := Observed{Action: action, Answer: provider.Answer{Observation: refund.ObservedNothing}, Hold: true}
+		return e.Journal.RecordObservation(ctx, run.Lease, held)
+	case refund.ActSend:
+		if profile.Shared {
+			return e.Journal.SubmitLocally(ctx, run.Lease)
+		}
+	}
+	return e.send(ctx, run, situation, action)
+}
+
+// close closes the operation at the provider, whatever else the rule would allow: the step of a person who settles.
+func (e *Executor) close(ctx context.Context, run Run) (Run, error) {
+	profile, err := refund.ProfileNamed(run.Facts.Intake.Terms.Profile)
+	if err != nil {
+		return run, err
+	}
+	return e.send(ctx, run, refund.Situation{Profile: profile, Observation: refund.ObservedNothing, Sent: true}, refund.ActClose)
+}
+
+// send makes one call and records what it showed.
+func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation, action refund.Action) (Run, error) {
+	if action != refund.ActLookUp { // a look-up changes nothing, so it needs no intent
+		var err error
+		if run, err = e.Journal.RecordIntent(ctx, run.Lease, action); err != nil {
+			return run, err
+		}
+	}
+	var answer provider.Answer
+	// One time-out for the whole step, the reading of the order included: Retained has reckoned with no more.
+	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, action) })
+	return e.learn(ctx, run, situation, action, answer)
+}
+
+func (e *Executor) perform(ctx context.Context, run Run, action refund.Action) provider.Answer {
+	in, fence := run.Facts.Intake, run.Lease.Fence()
+	switch action {
+	case refund.ActSend:
+		return provider.CheckAndSubmit(ctx, e.Refunds, in, *run.Facts.Decision, fence, e.Journal.Now)
+	case refund.ActClose:
+		return e.Refunds.Close(ctx, in, fence)
+	}
+	return e.Refunds.LookUp(ctx, in, &fence)
+}
+
+// learn records an answer by the shared rule. before is the situation in which the call was made.
+func (e *Executor) learn(ctx context.Context, run Run, before refund.Situation, action refund.Action, answer provider.Answer) (Run, error) {
+	after := before
+	after.Observation = answer.Observation
+	switch answer.Observation {
+	case refund.ObservedStaleFence:
+		// It speaks about this worker and not about the refund, so it is traced and not recorded.
+		e.log().Warn("the provider saw a newer owner", "worker", e.Name, "operation", run.Lease.OperationID,
+			"generation", run.Lease.Generation, "current", answer.Fence.Term)
+		return e.release(ctx, run, answer.Fence)
+	case refund.ObservedUnsent:
+		after.Authorised = before.Authorised && answer.Refusal == ""
+	default:
+		after.Sent = before.Sent || action == refund.ActSend
+	}
+	observed := Observed{Action: action, Answer: answer, NothingSent: !after.Sent}
+	switch refund.Next(after) {
+	case refund.ActConfirm:
+		return e.Journal.RecordOutcome(ctx, run.Lease, Outcome{Event: refund.EventReceipt, Receipt: answer.Receipt})
+	case refund.ActReject:
+		if answer.Observation == refund.ObservedUnsent {
+			return e.withdraw(ctx, run, answer.Refusal)
+		}
+		return e.Journal.RecordOutcome(ctx, run.Lease, Outcome{Event: refund.EventRefusal, Code: answer.Refusal})
+	case refund.ActHold:
+		observed.Hold = true
+	}
+	return e.Journal.RecordObservation(ctx, run.Lease, observed)
+}
