@@ -77,6 +77,9 @@ func (n *Announcer) Announce(ctx context.Context, a Announcement) (Reply, error)
 		return Reply{}, fmt.Errorf("announce %s: %w", a.Point, err)
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return Reply{}, fmt.Errorf("announce %s: the harness answered %s", a.Point, response.Status)
+	}
 	var reply Reply
 	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
 		return Reply{}, fmt.Errorf("announce %s: the harness's answer cannot be read: %w", a.Point, err)

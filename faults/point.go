@@ -36,11 +36,17 @@ func (p Point) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 func (p *Point) UnmarshalText(text []byte) error {
 	boundary, when, _ := strings.Cut(string(text), ".")
 	point := Point{Boundary(boundary), When(when)}
-	if _, known := meanings[point.Boundary]; !known || (point.When != Before && point.When != After) {
+	if !point.known() {
 		return fmt.Errorf("fault point %q is unknown: write a boundary of the list and .before or .after, such as outcome.before", text)
 	}
 	*p = point
 	return nil
+}
+
+// known tells whether the point is in the list.
+func (p Point) known() bool {
+	_, listed := meanings[p.Boundary]
+	return listed && (p.When == Before || p.When == After)
 }
 
 // The boundaries. Meaning describes each one and what is durable behind it on each engine.

@@ -1,8 +1,11 @@
 package faults
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
 // Action is what happens to a process, or to a message, that is held at a point.
@@ -35,13 +38,21 @@ type Rule struct {
 // Schedule is the faults of one trial. A run saves the schedule that it played, and playing it again is the same trial.
 type Schedule []Rule
 
-// ParseSchedule reads a schedule and refuses what could never fire.
+// ParseSchedule reads a schedule and refuses what could never fire, a misspelt key among it.
 func ParseSchedule(text []byte) (Schedule, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
 	var schedule Schedule
-	if err := json.Unmarshal(text, &schedule); err != nil {
+	if err := decoder.Decode(&schedule); err != nil {
 		return nil, fmt.Errorf("schedule is not a JSON list of rules: %w", err)
 	}
-	return schedule, schedule.Validate()
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("schedule is not a JSON list of rules: there is something behind the list")
+	}
+	if err := schedule.Validate(); err != nil {
+		return nil, err
+	}
+	return schedule, nil
 }
 
 // Validate refuses rules without a name, with a name that stands twice, an occurrence below 1 or an unknown action.
@@ -55,7 +66,7 @@ func (s Schedule) Validate() error {
 		if rule.Nth < 1 {
 			return fmt.Errorf("rule %q: occurrence %d is below 1", rule.Name, rule.Nth)
 		}
-		if _, known := meanings[rule.Point.Boundary]; !known {
+		if !rule.Point.known() {
 			return fmt.Errorf("rule %q: point %q is unknown", rule.Name, rule.Point)
 		}
 		switch rule.Action {
