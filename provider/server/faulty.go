@@ -1,0 +1,78 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"refundlab/provider"
+	"refundlab/refund"
+)
+
+// Kinds of answers to a submit that say something else than what happened; "status-500" and its like are the others.
+const (
+	malformedReceipt = "malformed-receipt" // a 200 whose body is cut off
+	foreignReceipt   = "foreign-receipt"   // a 200 with a whole receipt for another operation
+)
+
+// faultyAnswers is a queue of them. Whatever is answered, the effect of the submit stands.
+type faultyAnswers struct {
+	mu    sync.Mutex
+	kinds []string
+}
+
+// add queues n answers of a kind.
+//
+// Errors: INVALID_BODY.
+func (f *faultyAnswers) add(kind string, n int) error {
+	if kind != malformedReceipt && kind != foreignReceipt && errorStatus(kind) == 0 {
+		return refund.Errorf(refund.CodeInvalidBody, "kind %q is unknown: it is %s, %s, or status- and a number from 400 to 599", kind, malformedReceipt, foreignReceipt)
+	}
+	if n < 1 || n > 1000 {
+		return refund.Errorf(refund.CodeInvalidBody, "count is %d: it must be from 1 to 1000", n)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range n {
+		f.kinds = append(f.kinds, kind)
+	}
+	return nil
+}
+
+// answer writes the next queued answer in the place of a, or returns false.
+func (f *faultyAnswers) answer(w http.ResponseWriter, ref provider.Ref, now refund.Instant) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.kinds) == 0 {
+		return false
+	}
+	kind := f.kinds[0]
+	f.kinds = f.kinds[1:]
+	other := refund.NewOperationID(ref.Tenant, ref.Kind, string(ref.OperationID)+"-foreign")
+	receipt := refund.Receipt{RefundID: "re-foreign", OperationID: other, Digest: refund.Digest(refund.ContentHash(string(other))),
+		Order: "foreign", Amount: refund.Money{Minor: 1, Currency: "EUR"}, At: now}
+	switch kind {
+	case foreignReceipt:
+		writeJSON(w, http.StatusOK, receipt)
+	case malformedReceipt:
+		text, _ := json.Marshal(receipt) // a struct of strings and numbers always encodes
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(text[:len(text)/2])
+	default:
+		http.Error(w, "faulty answer "+kind, errorStatus(kind))
+	}
+	return true
+}
+
+// errorStatus reads "status-503", or returns 0.
+func errorStatus(kind string) int {
+	number, ok := strings.CutPrefix(kind, "status-")
+	status, err := strconv.Atoi(number)
+	if !ok || err != nil || status < 400 || status > 599 {
+		return 0
+	}
+	return status
+}
