@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"refundlab/refund"
+)
+
+// Text that a caller or a model wrote is printed quoted: it cannot move the cursor or forge a line.
+
+// printView shows the three facts apart.
+func printView(w io.Writer, v refund.View) {
+	in, facts := v.Facts.Intake, v.Facts
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(w, "%-9s %s\n", label, fmt.Sprintf(format, args...))
+	}
+	line("refund", "%s on %s", v.OperationID, v.Engine)
+	line("asked", "%s of order %s by %s: %q", in.Request.Amount, in.Request.Order, in.Request.Requester, in.Request.Reason)
+	line("", "tenant %s, request id %s, at %s, profile %s", in.Request.Tenant, in.Request.RequestID, in.At, in.Terms.Profile)
+	line("", "digest %s", in.Digest)
+	if v.Reason == "" {
+		line("status", "%s", v.Status)
+	} else {
+		line("status", "%s (%s)", v.Status, v.Reason)
+	}
+	fmt.Fprintln(w)
+	line("world", "%s", worldText(v.World))
+	line("knows", "operation %s, first sent at %s", facts.State, facts.FirstSentAt)
+	if p := facts.Proposal; p == nil {
+		line("", "no proposal after %d of %d model calls", facts.ModelCalls, in.Terms.ModelBudget)
+	} else {
+		line("", "proposal %s on order version %d: %q", p.Recommendation, p.OrderVersion, p.Rationale)
+	}
+	if d := facts.Decision; d == nil {
+		line("", "no accepted decision")
+	} else {
+		line("", "%s by %s, decision %s", d.Choice, d.Approver, d.DecisionID)
+	}
+	if facts.Receipt != nil {
+		line("", "%s", receiptText(*facts.Receipt))
+	}
+	if facts.Conflict != "" {
+		line("", "conflict: %q", facts.Conflict)
+	}
+	if p := facts.PresumedAbsent; p != nil {
+		line("", "presumed absent by %s: %q", p.By, p.Reason)
+	}
+	line("may", "%s", v.May.Next)
+	line("", "decide by %s, commit by %s", v.May.DecideBy, v.May.CommitBy)
+	owner := "no owner"
+	if v.May.Owner != "" {
+		owner = fmt.Sprintf("owner %s until %s", v.May.Owner, v.May.Until)
+	}
+	line("", "fence %d.%d, %s", v.May.Fence.Term, v.May.Fence.Seq, owner)
+}
+
+func worldText(world *refund.World) string {
+	switch {
+	case world == nil:
+		return "not asked (give --provider)"
+	case world.Receipt != nil:
+		return receiptText(*world.Receipt)
+	case world.Refusal != "":
+		return fmt.Sprintf("refused: %s", world.Refusal)
+	case world.Observation == refund.ObservedNotFound:
+		return "the provider shows nothing now, which proves nothing"
+	}
+	return fmt.Sprintf("%s: %q", world.Observation, world.Detail)
+}
+
+func receiptText(r refund.Receipt) string {
+	return fmt.Sprintf("refunded %s at %s, receipt %q", r.Amount, r.At, r.RefundID)
+}
+
+func printRuns(w io.Writer, runs []refund.Listed) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "OPERATION\tSTATUS\tAMOUNT\tORDER\tREQUESTER\tSINCE\tNEXT")
+	for _, run := range runs {
+		v, request := run.View, run.View.Facts.Intake.Request
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.OperationID, v.Status, request.Amount, request.Order, request.Requester, run.Since, v.May.Next)
+	}
+	_ = table.Flush() // fails only as w does
+}
+
+// printChange is one line of watch.
+func printChange(w io.Writer, v refund.View) {
+	status := string(v.Status)
+	if v.Reason != "" {
+		status += " (" + string(v.Reason) + ")"
+	}
+	fmt.Fprintf(w, "%s  operation %s  fence %d.%d  next: %s\n", status, v.Facts.State, v.May.Fence.Term, v.May.Fence.Seq, v.May.Next)
+}
+
+func printFacts(w io.Writer, facts []refund.Fact) {
+	const shown = 12 // digits of a hash; enough to compare two lines by eye
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SEQ\tAT\tKIND\tCODE\tREF\tPARTY\tFENCE\tHASH")
+	for _, f := range facts {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%d.%d\t%.*s\n", f.Seq, f.At, f.Kind, f.Code, f.Ref, f.Party, f.Fence.Term, f.Fence.Seq, shown, f.Hash)
+	}
+	_ = table.Flush()
+}
