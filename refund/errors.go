@@ -44,6 +44,8 @@ const (
 	CodeCurrencyMismatch    Code = "CURRENCY_MISMATCH"
 	CodeApprovalExpired     Code = "APPROVAL_EXPIRED"
 	CodeClosed              Code = "CLOSED"
+	// CodeCancelled: an operator cancelled the run before anything was approved.
+	CodeCancelled Code = "CANCELLED"
 )
 
 // States of the machinery, never facts about the refund.

@@ -1,0 +1,24 @@
+package activities
+
+import (
+	"context"
+
+	"refundlab/refund"
+)
+
+// NotifyRequest is the notice to deliver.
+type NotifyRequest struct {
+	Notice refund.Notice `json:"notice"`
+}
+
+// NotifyResult says nothing beyond "the receiver has acknowledged".
+type NotifyResult struct{}
+
+// Notify delivers a notice at least once: a worker that dies after the receiver's answer delivers it again, and the receiver
+// removes the duplicate.
+func (a *Activities) Notify(ctx context.Context, request NotifyRequest) (NotifyResult, error) {
+	if err := a.Notices.Send(ctx, request.Notice); err != nil {
+		return NotifyResult{}, failure(err)
+	}
+	return NotifyResult{}, nil
+}

@@ -1,0 +1,93 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"refundlab/refund"
+)
+
+// CheckOrderRequest names the request whose order is read.
+type CheckOrderRequest struct {
+	Intake refund.Intake `json:"intake"`
+}
+
+// CheckOrderResult is the order as it was read, or the code of the rule that forbids the refund.
+type CheckOrderResult struct {
+	Order    refund.Order `json:"order"`
+	Rejected refund.Code  `json:"rejected,omitempty"`
+}
+
+// CheckOrder reads the order and checks eligibility, so that no model is paid for a request that cannot pass. It is apart
+// from Propose because an order that cannot be read must not use up the budget of model calls. A broken rule is a result; an
+// order that could not be read is an error, to be tried again.
+func (a *Activities) CheckOrder(ctx context.Context, request CheckOrderRequest) (CheckOrderResult, error) {
+	in := request.Intake
+	order, err := a.Refunds.Order(ctx, in.Request.Tenant, in.Request.Order)
+	if refund.CodeOf(err) == refund.CodeOrderNotFound {
+		return CheckOrderResult{Rejected: refund.CodeOrderNotFound}, nil
+	}
+	if err != nil {
+		return CheckOrderResult{}, failure(err)
+	}
+	return CheckOrderResult{Order: order, Rejected: refund.CheckOrder(in.Request, order, 0)}, nil
+}
+
+// ProposeRequest is what the model is shown.
+type ProposeRequest struct {
+	Intake refund.Intake `json:"intake"`
+	Order  refund.Order  `json:"order"`
+}
+
+// ProposeResult is the model's recommendation.
+type ProposeResult struct {
+	Proposal refund.Proposal `json:"proposal"`
+}
+
+// Propose makes exactly one model call per attempt. The budget of the run is the activity's MaximumAttempts: the server
+// counts an attempt durably before a worker hears of it, so a call can be lost but never made in excess (I12).
+func (a *Activities) Propose(ctx context.Context, request ProposeRequest) (ProposeResult, error) {
+	// A worker that was frozen starts attempts whose time is over long ago, with polls that it kept open: such an attempt would
+	// be a bill for nothing.
+	if ctx.Err() != nil {
+		return ProposeResult{}, ctx.Err()
+	}
+	stop := heartbeat(ctx)
+	defer stop()
+	proposal, err := a.Model.Propose(ctx, request.Intake, request.Order)
+	if err != nil {
+		return ProposeResult{}, failure(err)
+	}
+	return ProposeResult{Proposal: proposal}, nil
+}
+
+// heartbeat tells the server that this attempt lives, until stop is called or ctx is over. A call that hangs goes on beating,
+// so it is the start-to-close time-out that ends it; heartbeats make the death of a worker known earlier than that, and
+// bring a cancellation.
+func heartbeat(ctx context.Context) (stop func()) {
+	interval := activity.GetInfo(ctx).HeartbeatTimeout / 3
+	if interval <= 0 {
+		return func() {}
+	}
+	beating, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-beating.Done():
+				return
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,118 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+
+	"go.temporal.io/sdk/activity"
+
+	"refundlab/provider"
+	"refundlab/refund"
+)
+
+// SubmitRequest is one round of sending.
+type SubmitRequest struct {
+	Intake   refund.Intake   `json:"intake"`
+	Decision refund.Decision `json:"decision"`
+	Round    int64           `json:"round"`
+	// Sent tells whether an earlier round may have sent something; the attempts of this round are counted by Temporal.
+	Sent bool `json:"sent"`
+	// FirstSentAt is when the first round was scheduled: from then on something may have left.
+	FirstSentAt refund.Instant `json:"first_sent_at"`
+}
+
+// SubmitResult is what the round showed.
+type SubmitResult struct {
+	Answer provider.Answer `json:"answer"`
+	// Sent tells whether something may have left under this operation, in this or an earlier attempt.
+	Sent bool `json:"sent"`
+}
+
+// Submit reads the order, checks rules and authority, and sends the operation, in every attempt. Where the provider
+// recognises a repeated operation, an ambiguous answer is an error: Temporal sends the same operation again. Elsewhere it is
+// a result, because a second send could be a second refund (I1); there the workflow allows one attempt only.
+func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitResult, error) {
+	in, attempt := request.Intake, int64(activity.GetInfo(ctx).Attempt)
+	profile, err := refund.ProfileNamed(in.Terms.Profile)
+	if err != nil {
+		return SubmitResult{}, failure(err)
+	}
+	sent := request.Sent || attempt > 1
+	// Reading the order may use up one time-out before the send, so the promise must hold that much longer.
+	if sent && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, a.Now()+refund.Instant(in.Terms.CallTimeout)) {
+		return SubmitResult{Answer: provider.Answer{
+			Observation: refund.ObservedUnsent,
+			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
+		}, Sent: true}, nil
+	}
+	// A zombie attempt finds its context over, or the fence raised by a later round or attempt (I6).
+	fence := refund.Fence{Term: request.Round, Seq: attempt}
+	answer := provider.CheckAndSubmit(ctx, a.Refunds, in, request.Decision, fence, a.Now)
+	if answer.Observation == refund.ObservedAmbiguous && profile.Idempotent {
+		return SubmitResult{}, unanswered(answer)
+	}
+	return SubmitResult{Answer: answer, Sent: sent || answer.Observation != refund.ObservedUnsent}, nil
+}
+
+// LookUpRequest is one round of asking.
+type LookUpRequest struct {
+	Intake refund.Intake `json:"intake"`
+	Round  int64         `json:"round"`
+}
+
+// LookUpResult is an answer that decides something.
+type LookUpResult struct {
+	Answer provider.Answer `json:"answer"`
+}
+
+// LookUp asks for the operation's result as its owner. "Not found" and no answer decide nothing and are errors: Temporal
+// asks again with growing pauses, which costs no history however long it takes.
+func (a *Activities) LookUp(ctx context.Context, request LookUpRequest) (LookUpResult, error) {
+	if ctx.Err() != nil {
+		return LookUpResult{}, ctx.Err()
+	}
+	fence := fenceOf(ctx, request.Round)
+	answer := a.Refunds.LookUp(ctx, request.Intake, &fence)
+	if answer.Observation == refund.ObservedNotFound || answer.Observation == refund.ObservedAmbiguous {
+		return LookUpResult{}, unanswered(answer)
+	}
+	return LookUpResult{Answer: answer}, nil
+}
+
+// CloseRequest is one round of closing.
+type CloseRequest struct {
+	Intake refund.Intake `json:"intake"`
+	Round  int64         `json:"round"`
+}
+
+// CloseResult is the stored result or the refusal that the tombstone is.
+type CloseResult struct {
+	Answer provider.Answer `json:"answer"`
+}
+
+// Close is get-or-tombstone at the provider. It may be repeated, so no answer is an error.
+func (a *Activities) Close(ctx context.Context, request CloseRequest) (CloseResult, error) {
+	if ctx.Err() != nil {
+		return CloseResult{}, ctx.Err()
+	}
+	answer := a.Refunds.Close(ctx, request.Intake, fenceOf(ctx, request.Round))
+	if answer.Observation == refund.ObservedAmbiguous {
+		return CloseResult{}, unanswered(answer)
+	}
+	return CloseResult{Answer: answer}, nil
+}
+
+func fenceOf(ctx context.Context, round int64) refund.Fence {
+	return refund.Fence{Term: round, Seq: int64(activity.GetInfo(ctx).Attempt)}
+}
+
+// Decides tells whether the JSON of a result of Submit, LookUp or Close carries a receipt or a refusal.
+func Decides(result []byte) bool {
+	var asked struct {
+		Answer provider.Answer `json:"answer"`
+	}
+	if json.Unmarshal(result, &asked) != nil {
+		return false
+	}
+	return asked.Answer.Observation == refund.ObservedReceipt || asked.Answer.Observation == refund.ObservedRefusal
+}

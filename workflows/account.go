@@ -1,0 +1,139 @@
+package workflows
+
+import (
+	"refundlab/provider"
+	"refundlab/refund"
+)
+
+// account is what a run has recorded, and the only place where a recorded thing changes what is known. The workflow moves it
+// as it decides and the fold moves it as it reads the history, so that both must come to the same facts.
+type account struct {
+	refund.Facts
+	profile refund.Profile
+
+	round   int64           // the fence's first part: raised before any provider activity is scheduled
+	last    provider.Answer // the last answer to Submit, LookUp or Close
+	sent    bool            // something may have left
+	lapsed  bool            // a check before a send failed after something may have left
+	closing bool            // a person asked for the close
+}
+
+func newAccount(in refund.Intake) (*account, error) {
+	profile, err := refund.ProfileNamed(in.Terms.Profile)
+	if err != nil {
+		return nil, err
+	}
+	return &account{
+		Facts:   refund.Facts{Intake: in, State: refund.StatePrepared},
+		profile: profile,
+		last:    provider.Answer{Observation: refund.ObservedNothing},
+	}, nil
+}
+
+// move takes the operation along a legal transition and leaves it where the event means nothing: final states stay (I2, I3).
+func (a *account) move(event refund.OperationEvent) {
+	if next, legal := a.State.After(event); legal {
+		a.State = next
+	}
+}
+
+// judged records a verdict; accepted is the decision where it was accepted.
+func (a *account) judged(verdict refund.RecordedVerdict, accepted *refund.Decision) {
+	a.Verdicts = append(a.Verdicts, verdict)
+	if verdict.Code == refund.VerdictAccepted && a.Decision == nil {
+		a.Decision = accepted
+	}
+}
+
+// verdict returns what is recorded for a decision id.
+func (a *account) verdict(id string) (refund.RecordedVerdict, bool) {
+	for _, v := range a.Verdicts {
+		if v.DecisionID == id {
+			return v, true
+		}
+	}
+	return refund.RecordedVerdict{}, false
+}
+
+// intent records that a provider activity is about to be scheduled: from then on its effect is possible, whatever becomes of
+// workers and answers.
+func (a *account) intent(action refund.Action, round int64, at refund.Instant) {
+	a.round = round
+	a.move(refund.EventIntent)
+	if action == refund.ActSend && a.FirstSentAt == 0 {
+		a.FirstSentAt = at
+	}
+}
+
+// observe records an answer. sent tells whether something may have left by now.
+func (a *account) observe(answer provider.Answer, sent bool) {
+	a.last, a.sent = answer, a.sent || sent
+	switch answer.Observation {
+	case refund.ObservedReceipt:
+		a.move(refund.EventReceipt)
+		a.Receipt = answer.Receipt
+	case refund.ObservedRefusal:
+		a.move(refund.EventRefusal)
+		a.Rejected = answer.Refusal
+	case refund.ObservedConflict:
+		a.move(refund.EventAmbiguous)
+		a.Conflict = answer.Detail
+		if a.Conflict == "" {
+			a.Conflict = string(refund.ObservedConflict)
+		}
+	case refund.ObservedStaleFence:
+		// Somebody was ahead, for instance a run that was reset: the next round begins above it.
+		a.round = max(a.round, answer.Fence.Term)
+	case refund.ObservedUnsent:
+		a.lapsed = a.lapsed || a.sent && answer.Refusal != ""
+	default:
+		a.move(refund.EventAmbiguous)
+	}
+}
+
+// unanswered records that a provider activity ended without a result: a time-out is an observation, never a verdict (I4).
+func (a *account) unanswered(detail string) {
+	a.observe(provider.Answer{Observation: refund.ObservedAmbiguous, Detail: detail}, true)
+}
+
+// settled records what a person said of the outcome.
+func (a *account) settled(s refund.Settlement) {
+	switch s.Kind {
+	case refund.SettleReceipt:
+		a.observe(provider.Answer{Observation: refund.ObservedReceipt, Receipt: s.Receipt}, true)
+	case refund.SettleClose:
+		a.closing = true
+	case refund.SettlePresumedAbsent:
+		a.move(refund.EventAmbiguous)
+		a.PresumedAbsent = &s
+	}
+}
+
+// ended records an end that the run itself decided, before anything was sent.
+func (a *account) ended(end ending) {
+	a.Expired = end.Expired
+	if end.Rejected != "" {
+		a.move(refund.EventWithdrawn)
+		a.Rejected = end.Rejected
+	}
+}
+
+// over tells whether the run's status is final; closing the run is a matter of the notice alone then.
+func (a *account) over() bool { return a.State.Final() || a.Expired }
+
+// next is what may be done about the operation now.
+func (a *account) next(now refund.Instant) refund.Action {
+	switch {
+	case a.Conflict != "" || a.PresumedAbsent != nil:
+		return refund.ActHold
+	case a.closing:
+		return refund.ActClose
+	}
+	return refund.Next(refund.Situation{
+		Profile:     a.profile,
+		Observation: a.last.Observation,
+		Authorised:  !a.lapsed && a.last.Refusal == "" && now.Before(a.Intake.CommitBy()),
+		Sent:        a.sent,
+		Retained:    refund.Retained(a.Intake.Terms, a.FirstSentAt, now),
+	})
+}

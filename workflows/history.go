@@ -1,0 +1,71 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"refundlab/refund"
+)
+
+// read folds the history as it is now.
+//
+// Errors: NOT_FOUND, UNAVAILABLE.
+func (c *Client) read(ctx context.Context, id refund.OperationID) (*fold, error) {
+	f, _, err := c.events(ctx, id, false, func(*fold) bool { return false })
+	if err != nil && ctx.Err() != nil {
+		return nil, unavailable(err, "the run's history could not be read in time")
+	}
+	return f, err
+}
+
+// follow folds the history and waits for more of it, until see, which is called after each event, says stop, or the run is
+// closed.
+//
+// Errors: NOT_FOUND, UNAVAILABLE; the context's own error when that ended first, with what was folded so far.
+func (c *Client) follow(ctx context.Context, id refund.OperationID, see func(*fold) (stop bool)) (*fold, error) {
+	f, _, err := c.events(ctx, id, true, see)
+	return f, err
+}
+
+func (c *Client) events(ctx context.Context, id refund.OperationID, wait bool, see func(*fold) bool) (*fold, []*historypb.HistoryEvent, error) {
+	f := newFold(c.options.DataConverter)
+	var events []*historypb.HistoryEvent
+	pages := c.temporal.GetWorkflowHistory(ctx, WorkflowID(id), "", wait, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for pages.HasNext() {
+		event, err := pages.Next()
+		if err != nil {
+			if ctx.Err() != nil {
+				return f, events, ctx.Err()
+			}
+			return f, events, historyError(err, id)
+		}
+		if err := f.apply(event); err != nil {
+			return f, events, err
+		}
+		events = append(events, event)
+		if see(f) {
+			break
+		}
+	}
+	if f.account == nil {
+		return f, events, refund.Errorf(refund.CodeNotFound, "operation %q is not known to this Temporal server", id)
+	}
+	return f, events, nil
+}
+
+func historyError(err error, id refund.OperationID) error {
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return refund.Errorf(refund.CodeNotFound, "operation %q is not known to this Temporal server: check the id, the namespace and the address", id)
+	}
+	return unavailable(err, "the run's history could not be read")
+}
+
+// unavailable says that the server did not answer, or not as it should, so nothing is known.
+func unavailable(err error, text string) error {
+	return refund.Wrap(refund.CodeUnavailable, err, "%s; is the Temporal server running, and is it the one you mean?", text)
+}

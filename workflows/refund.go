@@ -1,0 +1,188 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"refundlab/activities"
+	"refundlab/refund"
+)
+
+// WorkflowName is the registered name of Refund.
+const WorkflowName = "Refund"
+
+// Refund takes one refund from its intake to its end. Its input is the request and its terms, and nothing that a
+// configuration could change under a running refund.
+//
+// The run closes when its notice was delivered; its status is final, and shown, as soon as it is recorded. A run that is
+// UNKNOWN and presumed absent stays open, because a receipt may still turn up.
+//
+// A cancellation ends the run REJECTED while nothing was approved. Afterwards it stands in the history and has no effect: the
+// refund may be on its way, and only its outcome ends the run.
+func Refund(ctx workflow.Context, in refund.Intake) (Result, error) {
+	r, err := begin(ctx, in)
+	if err != nil {
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), string(refund.CodeOf(err)), err)
+	}
+	r.propose()
+	r.decide()
+	r.submit()
+	r.notify()
+	return r.finish()
+}
+
+// run is one execution of the workflow.
+type run struct {
+	*account
+	door *door
+	// ctx is not cancelled with the workflow: what was begun is brought to its end. caller is.
+	ctx, caller workflow.Context
+
+	asks        int             // provider activities so far, for the pauses between them
+	asking      bool            // one is open
+	interrupted bool            // a settlement waits for it to end
+	settlements map[string]bool // ids that were answered; never ranged over
+	shown       refund.RunStatus
+}
+
+func begin(ctx workflow.Context, in refund.Intake) (*run, error) {
+	// The one clock of the deadlines: the server's, when it stored the request. The client that sends the intake cannot know it.
+	in.At = refund.At(workflow.GetInfo(ctx).WorkflowStartTime)
+	account, err := newAccount(in)
+	if err != nil {
+		return nil, err
+	}
+	door, ok := ctx.Value(doorKey{}).(*door)
+	if !ok {
+		panic("the worker lacks the interceptor workflows.Door: decisions could not be judged")
+	}
+	r := &run{account: account, door: door, caller: ctx, settlements: map[string]bool{}}
+	r.ctx, _ = workflow.NewDisconnectedContext(ctx)
+	door.deadline = workflow.NewTimerWithOptions(r.ctx, in.DecideBy().Sub(now(ctx)), workflow.TimerOptions{
+		Summary: "waiting for a decision until " + in.DecideBy().String(),
+	})
+	r.describe()
+	workflow.GoNamed(r.ctx, "decisions", r.answerDecisions)
+	workflow.GoNamed(r.ctx, "settlements", r.answerSettlements)
+	return r, nil
+}
+
+// propose reads the order and has the model recommend.
+func (r *run) propose() {
+	stage, stop := workflow.WithCancel(r.ctx)
+	defer stop()
+	var checked activities.CheckOrderResult
+	order := workflow.ExecuteActivity(workflow.WithActivityOptions(stage, r.checkOrderOptions(stage)), activities.CheckOrder,
+		activities.CheckOrderRequest{Intake: r.Intake})
+	if !r.inTime(order.IsReady) {
+		return
+	}
+	if err := order.Get(stage, &checked); err != nil {
+		r.end(ending{Rejected: refund.CodeProposalFailed})
+		return
+	}
+	if checked.Rejected != "" {
+		r.end(ending{Rejected: checked.Rejected})
+		return
+	}
+	r.door.proposal = workflow.ExecuteActivity(workflow.WithActivityOptions(stage, r.proposeOptions(stage)), activities.Propose,
+		activities.ProposeRequest{Intake: r.Intake, Order: checked.Order})
+	if !r.inTime(r.door.proposal.IsReady) {
+		return
+	}
+	var result activities.ProposeResult
+	if err := r.door.proposal.Get(stage, &result); err != nil {
+		r.end(ending{Rejected: refund.CodeProposalFailed}) // the budget is spent
+		return
+	}
+	r.Proposal = &result.Proposal
+	r.show(r.ctx)
+}
+
+// decide waits for the decision that the door accepts, and for nothing else: the verdict is made there.
+func (r *run) decide() {
+	if r.over() || !r.inTime(func() bool { return r.Decision != nil }) {
+		return
+	}
+	if r.Decision.Choice == refund.ChoiceReject {
+		r.end(ending{Rejected: refund.CodeApprovalRejected})
+	}
+}
+
+// inTime waits for something before there is a decision. When the time to decide is over first, or the run is cancelled, the
+// run ends and inTime is false. Decisions that arrived are answered before either is looked at: one of them may have been in
+// time.
+func (r *run) inTime(happened func() bool) bool {
+	r.await(r.ctx, func() bool {
+		return len(r.door.arrivals) == 0 && (happened() || ready(r.door.deadline) || r.caller.Err() != nil)
+	})
+	switch {
+	case happened():
+		return true
+	case ready(r.door.deadline):
+		r.end(ending{Expired: true})
+	default:
+		r.end(ending{Rejected: refund.CodeCancelled})
+	}
+	return false
+}
+
+// end records an end that the run itself decides.
+func (r *run) end(end ending) {
+	r.record(r.ctx, memoEnding, end)
+	r.ended(end)
+	r.show(r.ctx)
+}
+
+// notify tells the receiver of notices, until it has acknowledged.
+func (r *run) notify() {
+	notice := refund.Notice{
+		OperationID: r.Intake.OperationID, Revision: refund.NoticeRevision, Status: r.status(), Reason: r.Rejected, At: now(r.ctx),
+	}
+	if r.Receipt != nil {
+		notice.RefundID = r.Receipt.RefundID
+	}
+	for {
+		delivery := workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, r.notifyOptions()), activities.Notify,
+			activities.NotifyRequest{Notice: notice})
+		if delivery.Get(r.ctx, nil) == nil {
+			return
+		}
+		_ = workflow.Sleep(r.ctx, r.Intake.Terms.Pause(1))
+	}
+}
+
+// finish closes the run once every signal was answered. A signal that arrives while this task runs makes the server refuse
+// the close; the task runs again and finds it here.
+func (r *run) finish() (Result, error) {
+	r.await(r.ctx, r.door.idle)
+	result := Result{Status: r.status(), Reason: r.Rejected}
+	if r.Receipt != nil {
+		result.RefundID = r.Receipt.RefundID
+	}
+	if r.Rejected == refund.CodeCancelled {
+		return result, r.caller.Err()
+	}
+	return result, nil
+}
+
+func (r *run) status() refund.RunStatus { return refund.StatusOf(r.Facts, r.profile, now(r.ctx)) }
+
+// await waits for a condition. The run's contexts are never cancelled, so nothing else can end it.
+func (r *run) await(ctx workflow.Context, condition func() bool) {
+	if err := workflow.Await(ctx, condition); err != nil {
+		panic(err)
+	}
+}
+
+// pause waits before the next ask, or for a person's settlement.
+func (r *run) pause(d time.Duration) {
+	ctx, stop := workflow.WithCancel(r.ctx)
+	defer stop()
+	over, answered := workflow.NewTimerWithOptions(ctx, d, workflow.TimerOptions{Summary: "pause before the next ask"}), len(r.settlements)
+	r.await(ctx, func() bool { return over.IsReady() || r.interrupted || len(r.settlements) > answered })
+}
+
+func now(ctx workflow.Context) refund.Instant { return refund.At(workflow.Now(ctx)) }
