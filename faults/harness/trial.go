@@ -83,13 +83,17 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	} else {
 		defer os.RemoveAll(dir)
 	}
+	served := string(cell.Profile)
+	if cell.Profile == refund.ProfileLocal {
+		served = string(refund.ProfileFull) // the ledger is the journal's; this process is only the model and the receiver of notices
+	}
 	sum := sha256.Sum256([]byte(l.Nonce + cell.Dir()))
 	t := &trial{
 		lab: l, engine: engine, cell: cell, plan: plan,
 		tenant: "shop-" + hex.EncodeToString(sum[:4]),
 		trace:  newTrace(), clients: map[string]*client{}, runs: map[string]run{},
 		values: map[string]string{
-			"dir": dir, "queue": "trial-" + hex.EncodeToString(sum[:8]), "profile": string(cell.Profile),
+			"dir": dir, "queue": "trial-" + hex.EncodeToString(sum[:8]), "profile": served,
 			"orders": filepath.Join(dir, "orders.json"),
 		},
 	}

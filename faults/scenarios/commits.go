@@ -1,0 +1,85 @@
+package scenarios
+
+import (
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// commits break what lies around the provider's commit, under every profile.
+var commits = []scenario{
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-1-crash-before-commit",
+			Title: "Crash before the commit",
+			About: "The worker is killed while its request is held inside the provider's transaction, which is then rolled back. Whoever takes over cannot see that: the refund must be made exactly once where the provider recognises a repeated operation, and must stay UNKNOWN where it does not.",
+		},
+		profiles: withLocal,
+		build: func(c cell) trial {
+			crash := rule("crash", faults.ProviderCommit, faults.Before, 1, "provider", faults.Kill)
+			crash.Victim = "a"
+			if c.profile.Shared {
+				crash.Process, crash.Victim = "a", ""
+			}
+			return trial{
+				script:   approved(takeover, c.unsure("b")),
+				schedule: faults.Schedule{crash},
+				expect:   c.ends(c.afterCrashBeforeCommit()),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-2-answer-lost-after-commit",
+			Title: "Answer lost after the commit",
+			About: "The provider has committed and its answer is lost; the worker sees a cut connection. A time-out is an observation, never a verdict: the run must find the receipt, or say UNKNOWN.",
+		},
+		profiles: withLocal,
+		build: func(c cell) trial {
+			lost := rule("lost", faults.ProviderCall, faults.After, 1, "a", faults.Lose)
+			if c.profile.Shared {
+				lost.Point.Boundary = faults.ProviderCommit // the answer to the journal's own COMMIT
+			}
+			return trial{
+				script:   approved(only(fault, fired("lost")), c.unsure("a")),
+				schedule: faults.Schedule{lost},
+				expect:   c.ends(c.afterLostAnswer()),
+			}
+		},
+	},
+}
+
+// unsure is the rest of a run whose effect a process cannot know at first: where nothing may be asked, it is parked.
+func (c cell) unsure(process string) []faults.Step {
+	if c.asks() {
+		return script(rest)
+	}
+	return script(only(fault, c.parked(process), still), only(clean, rest))
+}
+
+const (
+	mayStillArrive = "the first request may still arrive, and this provider would take a second one for another refund"
+	notCaughtUp    = "the replica has not seen the commit, and its \"not found\" proves nothing"
+	nobodyToAsk    = "this provider can neither be asked nor told twice: a person must settle"
+)
+
+func (c cell) afterCrashBeforeCommit() faults.End {
+	switch {
+	case c.profile.Idempotent:
+		return confirmed(c.sent(2), c.sent(2))
+	case c.asks():
+		return unknown(0, 1, mayStillArrive)
+	}
+	return unknown(0, 1, nobodyToAsk)
+}
+
+func (c cell) afterLostAnswer() faults.End {
+	switch {
+	case c.profile.Idempotent:
+		return confirmed(c.sent(2), c.sent(2))
+	case c.profile.Lookup == refund.LookupStrong:
+		return confirmed(1, 1)
+	case c.profile.Lookup == refund.LookupLagging:
+		return unknown(1, 1, notCaughtUp)
+	}
+	return unknown(1, 1, nobodyToAsk)
+}
