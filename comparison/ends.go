@@ -26,7 +26,7 @@ func permittedEnd(t *trial) []string {
 		if n := len(t.entries(r.id)); n != r.end.Entries && t.unscoped(r.id) == "" {
 			add("run %s has %d ledger entries, permitted are %d", r.name, n, r.end.Entries)
 		}
-		if n := len(t.received("submit", r.id)); n < r.end.LeastSubmits || n > r.end.MostSubmits {
+		if n := len(t.submits(r)); n < r.end.LeastSubmits || n > r.end.MostSubmits {
 			add("run %s: the provider received %d submits, permitted are %s", r.name, n, span(r.end.LeastSubmits, r.end.MostSubmits))
 		}
 		if n := len(t.bill(r.id)); r.end.MostModelCalls > 0 && n > r.end.MostModelCalls {
@@ -92,7 +92,7 @@ func nothingUntraced(t *trial) []string {
 		}{{"submit", faults.ProviderCall}, {"close", faults.CloseCall}} {
 			arrived, traced := len(t.received(call.verb, r.id)), t.sent(call.boundary, r.id)
 			if call.verb == "submit" {
-				traced += t.doubledAtProvider(r.id)
+				arrived, traced = len(t.submits(r)), traced+t.doubledAtProvider(r.id)
 			}
 			if arrived > traced {
 				violations = append(violations, fmt.Sprintf("run %s: %d requests to %s arrived at the provider, %d were traced", r.name, arrived, call.verb, traced))

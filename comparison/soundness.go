@@ -3,10 +3,10 @@ package comparison
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"refundlab/evidence"
 	"refundlab/faults"
-	"refundlab/refund"
 )
 
 // unsoundness lists why a trial is not the trial that the matrix asks for, or why its evidence does not cover it. Nothing
@@ -128,7 +128,7 @@ func racers(t *trial) []string {
 }
 
 // latecomer asks that the old worker's own request, known by its fence, reached the provider after the other worker's record
-// of the end: its receipt or refusal, or its observation where the run stays UNKNOWN.
+// of the end: its receipt or refusal, or UNKNOWN where nobody may send twice.
 func latecomer(t *trial) []string {
 	late := t.expect.Late
 	if late == nil {
@@ -143,7 +143,7 @@ func latecomer(t *trial) []string {
 	if len(held) != 1 || held[0].Fence == "" {
 		return []string{fmt.Sprintf("no late worker: the crossing of rule %s shows no fence", late.Rule)}
 	}
-	recorded, end := t.endRecorded(r, late.Other)
+	recorded, end := t.endRecorded(r, late.Other, fired.Seq)
 	if recorded == 0 {
 		return []string{fmt.Sprintf("no late worker: %s never recorded the end of run %s", late.Other, r.name)}
 	}
@@ -155,17 +155,17 @@ func latecomer(t *trial) []string {
 	return []string{fmt.Sprintf("no late worker: no request with fence %s arrived after %s had recorded %s (sequence number %d)", held[0].Fence, late.Other, end, recorded)}
 }
 
-// endRecorded is the sequence number at which a process had recorded the run's end.
-func (t *trial) endRecorded(r run, process string) (int64, faults.Boundary) {
-	boundaries := []faults.Boundary{faults.Outcome}
-	if r.export.View.Status == refund.StatusUnknown {
-		boundaries = append(boundaries, faults.Observed)
+// endRecorded is the sequence number at which a process had recorded the run's end, after an event. Where a second send is not
+// allowed, that is the first record by which it left the run UNKNOWN; Temporal makes one with a workflow task where nothing
+// can be asked.
+func (t *trial) endRecorded(r run, process string, after int64) (int64, faults.Boundary) {
+	ends := []faults.Boundary{faults.Outcome}
+	if !t.promise.idempotent {
+		ends = append(ends, faults.Observed, faults.WorkflowTask)
 	}
-	for _, boundary := range boundaries {
-		for _, c := range t.crossings(boundary, faults.After, r.id) {
-			if c.Process == process && !refused(c) {
-				return c.Seq, boundary
-			}
+	for _, c := range t.Trace {
+		if c.Seq > after && c.Process == process && c.Operation == string(r.id) && c.Point.When == faults.After && !refused(c) && slices.Contains(ends, c.Point.Boundary) {
+			return c.Seq, c.Point.Boundary
 		}
 	}
 	return 0, ""

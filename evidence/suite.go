@@ -44,10 +44,10 @@ type Version struct {
 	Version string `json:"version"`
 }
 
-// Lines counts one package of the project's source by CountLines.
+// Lines counts the source of one package, see CountLines.
 type Lines struct {
 	Package string `json:"package"` // relative path
-	Duty    string `json:"duty"`    // what it is there for, see Duties
+	Duty    string `json:"duty"`    // what it is there for
 	Owner   string `json:"owner"`   // "temporal", "handrolled", "shared" or "apparatus"
 	Files   int    `json:"files"`
 	Code    int    `json:"code"`    // lines with code, tests left out
