@@ -31,6 +31,7 @@ type processes struct {
 	trace  *trace
 	dir    string // for their standard error
 	socket string
+	env    []string // of the engine
 
 	mu   sync.Mutex
 	list []*process
@@ -68,7 +69,7 @@ func (p *processes) start(name, role string, argv []string, serves bool) (*proce
 	}
 	defer stderr.Close()
 	child := &process{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{}), ready: make(chan string, 1)}
-	child.cmd.Env = environment(p.socket, name)
+	child.cmd.Env = append(environment(p.socket, name), p.env...)
 	child.cmd.Stderr = stderr
 	// Its own group, so that a signal reaches whatever it started; and no child outlives the harness.
 	child.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -98,7 +98,7 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 		},
 	}
 	socket := filepath.Join(dir, "s")
-	t.processes = &processes{trace: t.trace, dir: dir, socket: socket}
+	t.processes = &processes{trace: t.trace, dir: dir, socket: socket, env: engine.Env}
 	if t.post, err = listen(socket, t.trace, t.processes, schedule); err != nil {
 		return err
 	}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"refundlab/binaries"
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/faults/harness"
+	"refundlab/refund"
+	"refundlab/temporalserver"
+	"refundlab/workflows"
+)
+
+// The engines by name.
+const (
+	temporalEngine   = "temporal"
+	handrolledEngine = "handrolled"
+)
+
+var engineNames = []string{temporalEngine, handrolledEngine}
+
+// budget is the one set of time-outs of all trials, short on purpose: with real ones a run would wait for hours.
+var budget = evidence.Budget{
+	CallTimeoutMS:         800,
+	LeaseMS:               1_500,
+	StartToCloseMS:        2_600, // two calls and a second to report, as the workflow has it
+	WorkflowTaskTimeoutMS: 2_000,
+	StickyTimeoutMS:       0,
+	BackoffMS:             100,
+	BoundMS:               30_000,
+}
+
+// trialDeadline ends a trial that hangs. It is far above the longest, which waits for several time-outs in a row.
+const trialDeadline = 90 * time.Second
+
+// serverFlags say where the Temporal server comes from.
+type serverFlags struct{ address, cli string }
+
+func (f *serverFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "temporal-address", "", "`HOST:PORT` of a running Temporal server (default: TEMPORAL_ADDRESS, else one is started)")
+	flags.StringVar(&f.cli, "temporal-cli", "", "`PATH` of an installed Temporal CLI, whose server is used")
+}
+
+// bench is everything that trials are played with: the executables, the servers that they share, and their directories.
+type bench struct {
+	lab    harness.Lab
+	server *temporalserver.Server // nil when it is not ours, or not needed
+	built  time.Time              // when everything was built and running
+}
+
+// openBench builds what the engines need and starts what their trials share. Everything lies below dir.
+func openBench(ctx context.Context, log io.Writer, dir string, engines []string, from serverFlags, keep bool) (*bench, error) {
+	usesTemporal := slices.Contains(engines, temporalEngine)
+	if from.address == "" && from.cli == "" {
+		from.address = os.Getenv("TEMPORAL_ADDRESS")
+	}
+	names := []string{binaries.Provider, binaries.Worker, binaries.Starter}
+	if usesTemporal && from.address == "" && from.cli == "" {
+		names = append(names, binaries.DevServer)
+	}
+	paths, err := binaries.Build(ctx, log, names...)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{built: time.Now()}
+	if usesTemporal && from.address == "" {
+		b.server, err = temporalserver.Start(ctx, temporalserver.Options{
+			Binary: paths[binaries.DevServer], CLI: from.cli,
+			DBFile: filepath.Join(dir, "temporal.db"), LogFile: filepath.Join(dir, "temporal-server.log"),
+			SearchAttributes: workflows.SearchAttributes(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		from.address = b.server.Address()
+	}
+	scratch, err := os.MkdirTemp("", "lab-") // short, because the path of a Unix socket is
+	if err != nil {
+		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the trials")
+	}
+	nonce := make([]byte, 8)
+	_, _ = rand.Read(nonce) // never fails
+	b.lab = harness.Lab{
+		Engines:   map[string]harness.Engine{temporalEngine: temporalLines(paths, from.address), handrolledEngine: journalLines(paths)},
+		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{dir}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control"},
+		DumpLocal: []string{paths[binaries.Provider], "dump", "--db", "{dir}/journal.db", "--profile", "local"},
+		Budget:    budget, Deadline: trialDeadline, Scratch: scratch, Nonce: hex.EncodeToString(nonce), Keep: keep,
+	}
+	return b, nil
+}
+
+// close ends what the trials shared. A server that had ended by itself is an error: its trials measured something else.
+func (b *bench) close() error {
+	if !b.lab.Keep {
+		os.RemoveAll(b.lab.Scratch)
+	}
+	if b.server == nil {
+		return nil
+	}
+	return b.server.Stop()
+}
+
+// temporalLines are the command lines of the Temporal engine. Without a sticky cache a run of a dead worker waits for the
+// time-outs of the budget and for nothing else.
+func temporalLines(paths binaries.Paths, address string) harness.Engine {
+	reach := []string{"--engine", temporalEngine, "--temporal-address", address, "--namespace", "default", "--task-queue", "{queue}"}
+	return harness.Engine{
+		Name:    temporalEngine,
+		Worker:  slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--sticky-cache", "0"}),
+		Starter: slices.Concat([]string{paths[binaries.Starter]}, reach, []string{"--workflow-task-timeout", span(budget.WorkflowTaskTimeoutMS)}),
+		Env:     []string{"TEMPORAL_CONFIG_FILE=" + os.DevNull}, // a profile of the user's would point elsewhere
+		Over:    faults.Finish,
+	}
+}
+
+func journalLines(paths binaries.Paths) harness.Engine {
+	reach := []string{"--engine", handrolledEngine, "--journal", "{dir}/journal.db"}
+	return harness.Engine{
+		Name:      handrolledEngine,
+		Worker:    slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--lease", span(budget.LeaseMS)}),
+		Starter:   slices.Concat([]string{paths[binaries.Starter]}, reach),
+		WorkerFor: map[string][]string{string(refund.ProfileLocal): {"--local-orders", "{orders}"}},
+		Over:      faults.Notified,
+	}
+}
+
+func span(ms int64) string { return strconv.FormatInt(ms, 10) + "ms" }

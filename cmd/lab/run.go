@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"refundlab/comparison"
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/faults/scenarios"
+	"refundlab/refund"
+)
+
+// Where an unfiltered run leaves its report and the evidence behind it; both are committed.
+const (
+	reportFile   = "REPORT.md"
+	evidencePack = "report/evidence.tar.gz"
+)
+
+type runFlags struct {
+	filter evidence.Filter
+	server serverFlags
+	keep   bool
+	jobs   int
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the fault suite on both engines, judge it, and write the report",
+		Long: `Run every scenario on both engines, without and with its fault, as real processes; judge the evidence; write the report.
+The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered run leaves its report in its own directory below runs/.
+
+Exit status 1 unless every cell of the expected matrix has its trial and passes or is not applicable.`,
+		Example: `  go run ./cmd/lab run
+  go run ./cmd/lab run --scenario l06-2 --engine temporal --profile opaque --keep`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(scenarios.Matrix()); err != nil {
+				return err
+			}
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.filter.Scenarios, "scenario", nil, "only scenarios whose name is or begins with this; several with commas")
+	flags.StringSliceVar(&f.filter.Engines, "engine", nil, "only this engine: temporal or handrolled")
+	flags.StringSliceVar(&f.filter.Profiles, "profile", nil, "only these provider profiles")
+	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
+	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
+	f.server.register(flags)
+	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	return c
+}
+
+// check refuses a filter that would select nothing, and turns the beginnings of scenario names into names.
+func (f *runFlags) check(matrix faults.Matrix) error {
+	var names []string
+	for _, asked := range f.filter.Scenarios {
+		found := false
+		for _, s := range matrix.Scenarios {
+			if strings.HasPrefix(s.Name, asked) && asked != "" {
+				names, found = append(names, s.Name), true
+			}
+		}
+		if !found {
+			return refund.Errorf(refund.CodeInvalidFlag, "--scenario %q begins no scenario's name: they are %s", asked, strings.Join(nameList(matrix), ", "))
+		}
+	}
+	slices.Sort(names)
+	f.filter.Scenarios = slices.Compact(names)
+	for _, engine := range f.filter.Engines {
+		if !slices.Contains(engineNames, engine) {
+			return refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", engine, strings.Join(engineNames, " or "))
+		}
+	}
+	for _, profile := range f.filter.Profiles {
+		if _, err := refund.ProfileNamed(refund.ProfileName(profile)); err != nil {
+			return err
+		}
+	}
+	if f.jobs < 1 || f.jobs > 64 {
+		return refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 64", f.jobs)
+	}
+	if len(comparison.Select(matrix.Cells, f.filter)) == 0 {
+		return refund.Errorf(refund.CodeInvalidFlag, "no scenario has a cell for this engine and profile")
+	}
+	return nil
+}
+
+func nameList(matrix faults.Matrix) (names []string) {
+	for _, s := range matrix.Scenarios {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (f *runFlags) whole() bool {
+	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0
+}
+
+func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
+	matrix := scenarios.Matrix()
+	cells := comparison.Select(matrix.Cells, f.filter)
+	dir := filepath.Join("runs", time.Now().UTC().Format("20060102-150405.000"))
+	root := filepath.Join(dir, "evidence")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")
+	}
+	b, err := openBench(ctx, log, dir, enginesOf(cells), f.server, f.keep)
+	if err != nil {
+		return err
+	}
+	suite := describeSuite(f.filter)
+	memory := watchMemory(ctx)
+	err = playAll(ctx, b, cells, root, f.jobs, log)
+	peak := memory.stop()
+	if stopped := b.close(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return err
+	}
+	suite.EndedAt = refund.At(time.Now())
+	if err := evidence.SaveSuite(root, suite); err != nil {
+		return err
+	}
+	result, err := comparison.Judge(root, matrix)
+	if err != nil {
+		return err
+	}
+	report, err := f.publish(dir, root, result)
+	if err != nil {
+		return err
+	}
+	summarise(out, result)
+	fmt.Fprintf(out, "\n%d trials in %.0f s after the build; all processes together used at most %d MiB\n", len(result.Trials), time.Since(b.built).Seconds(), peak>>20)
+	fmt.Fprintf(out, "report %s, evidence %s (SHA-256 %s)\n", report, root, result.Hash)
+	if f.keep {
+		fmt.Fprintf(out, "the trials' stores and logs are in %s\n", b.lab.Scratch)
+	}
+	if !result.Passed() {
+		return refund.Errorf(refund.CodeInternal, "the suite did not pass: see %s", report)
+	}
+	return nil
+}
+
+func enginesOf(cells []faults.Expectation) (engines []string) {
+	for _, cell := range cells {
+		if cell.NotApplicable == "" && !slices.Contains(engines, cell.Engine) {
+			engines = append(engines, cell.Engine)
+		}
+	}
+	return engines
+}
+
+// publish writes the report; of the whole suite also the packed evidence, to where both are committed.
+func (f *runFlags) publish(dir, root string, result comparison.Result) (path string, err error) {
+	path = filepath.Join(dir, reportFile)
+	text := []byte(result.Report())
+	if err := os.WriteFile(path, text, 0o644); err != nil || !f.whole() {
+		return path, err
+	}
+	if err := os.MkdirAll(filepath.Dir(evidencePack), 0o755); err != nil {
+		return "", err
+	}
+	pack, err := os.Create(evidencePack)
+	if err != nil {
+		return "", err
+	}
+	_, err = comparison.Pack(root, pack)
+	if closed := pack.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return "", err
+	}
+	return reportFile, os.WriteFile(reportFile, text, 0o644)
+}
