@@ -45,8 +45,8 @@ var exits = map[refund.Code]int{
 
 	"PROPOSAL_FAILED": 5, "APPROVAL_REJECTED": 5, "ORDER_NOT_FOUND": 5, "ORDER_VERSION_CHANGED": 5, "INSUFFICIENT_BALANCE": 5,
 	"CURRENCY_MISMATCH": 5, "APPROVAL_EXPIRED": 5, "CLOSED": 5, "STALE_FENCE": 5, "LEASE_LOST": 5, "SETTLEMENT_REFUSED": 5,
-	"PROFILE_MISMATCH": 5,
-	"INVALID":          5, "RUN_CLOSED": 5, "NOT_READY": 5, "ALREADY_DECIDED": 5, "EXPIRED": 5, "DIGEST_MISMATCH": 5,
+	"PROFILE_MISMATCH": 5, "CANCELLED": 5,
+	"INVALID": 5, "RUN_CLOSED": 5, "NOT_READY": 5, "ALREADY_DECIDED": 5, "EXPIRED": 5, "DIGEST_MISMATCH": 5,
 	"ORDER_MISMATCH": 5, "SELF_APPROVAL": 5,
 
 	"VERDICT_PENDING": 6,
@@ -62,10 +62,16 @@ func TestEveryCodeHasItsDocumentedExitStatus(t *testing.T) {
 
 // A code that is declared but stands in no row above would silently get the exit status of a refusal.
 func TestNoCodeIsDeclaredWithoutAnExitStatus(t *testing.T) {
-	declared := declaredConstants(t, "Code", "VerdictCode")
-	require.Len(t, declared, len(exits)-1, "rows without a constant, \"\" apart")
-	for name, value := range declared {
-		require.Contains(t, exits, refund.Code(value), "%s has no documented exit status: give it a row here and a case in ExitStatus", name)
+	known := map[refund.Code]bool{"": true}
+	for name, value := range declaredConstants(t, "Code", "VerdictCode") {
+		code := refund.Code(value)
+		known[code] = true
+		if _, documented := exits[code]; !documented {
+			t.Errorf("%s has no documented exit status: give it a row in exits and see that ExitStatus agrees", name)
+		}
+	}
+	for code := range exits {
+		require.True(t, known[code], "%s is documented and not declared", code)
 	}
 }
 
