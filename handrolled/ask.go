@@ -18,7 +18,7 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 		Profile: profile,
 		// Nothing is remembered of a call that has not been recorded: whether it ended, and how, its worker knew at best.
 		Observation: refund.ObservedNothing,
-		Authorised:  run.Lapsed == "" && run.At.Before(f.Intake.CommitBy()),
+		Authorised:  f.Lapsed == "" && run.At.Before(f.Intake.CommitBy()),
 		Sent:        f.FirstSentAt != 0,
 		Retained:    refund.Retained(f.Intake.Terms, f.FirstSentAt, run.At),
 	}
@@ -48,8 +48,8 @@ func (e *Executor) close(ctx context.Context, run Run) (Run, error) {
 
 // send makes one call and records what it showed.
 func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation, action refund.Action) (Run, error) {
+	var err error
 	if action != refund.ActLookUp { // a look-up changes nothing, so it needs no intent
-		var err error
 		if run, err = e.Journal.RecordIntent(ctx, run.Lease, action); err != nil {
 			return run, err
 		}
@@ -57,7 +57,9 @@ func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation
 	var answer provider.Answer
 	// One time-out for the whole step, the reading of the order included: Retained has reckoned with no more.
 	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, action) })
-	return e.learn(ctx, run, situation, action, answer)
+	learnt, err := e.learn(ctx, run, situation, action, answer)
+	e.late(err, run, "action", action, "observation", answer.Observation, "refusal", answer.Refusal, "detail", answer.Detail)
+	return learnt, err
 }
 
 func (e *Executor) perform(ctx context.Context, run Run, action refund.Action) provider.Answer {

@@ -136,7 +136,7 @@ func (e *Executor) drive(ctx context.Context, run Run) {
 		switch refund.CodeOf(err) {
 		case "":
 		case refund.CodeLeaseLost:
-			log.Warn("lease lost: this worker drops the run, nothing was written", "error", err)
+			log.Warn("lease lost: this worker drops the run", "error", err)
 			return
 		default:
 			log.Error("step failed: this worker drops the run until its lease is over", "error", err)
@@ -164,6 +164,14 @@ func (e *Executor) release(ctx context.Context, run Run, seen refund.Fence) (Run
 	err := e.Journal.EndLease(ctx, run.Lease, seen)
 	run.Lease.Until = run.At
 	return run, err
+}
+
+// late traces a result that came after the lease was over. It is worth a line, because somebody else has to find it out
+// again; it is not written, because the run is no longer this worker's (I6).
+func (e *Executor) late(err error, run Run, result ...any) {
+	if refund.CodeOf(err) == refund.CodeLeaseLost {
+		e.log().With("worker", e.Name, "operation", run.Lease.OperationID, "generation", run.Lease.Generation).Warn("a late result is not recorded", result...)
+	}
 }
 
 func (e *Executor) log() *slog.Logger {

@@ -29,8 +29,6 @@ type Run struct {
 	Lease Lease // of the current or the last owner
 	// Asks counts the answers that decided nothing since the last step that did; it decides the next pause.
 	Asks int
-	// Lapsed is why authority to send is gone for good although something may have been sent, or "".
-	Lapsed refund.Code
 	// Since is the instant from which nothing but the engine could move the run: its decision, or its intake.
 	Since refund.Instant
 	At    refund.Instant

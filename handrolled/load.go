@@ -89,7 +89,7 @@ func (tx *transaction) load(id refund.OperationID) (Run, error) {
 		return Run{}, err
 	}
 	f.FirstSentAt, f.Rejected, f.Conflict = refund.Instant(firstSent.Int64), refund.Code(rejected.String), conflict.String
-	run.Lapsed, run.Since = refund.Code(lapsed.String), f.Intake.At
+	f.Lapsed, run.Since = refund.Code(lapsed.String), f.Intake.At
 
 	type judged struct {
 		decision refund.Decision

@@ -31,7 +31,9 @@ func (e *Executor) propose(ctx context.Context, run Run) (Run, error) {
 	if err != nil {
 		return e.Journal.RecordNoProposal(ctx, run.Lease, err)
 	}
-	return e.Journal.RecordProposal(ctx, run.Lease, proposal)
+	recorded, err := e.Journal.RecordProposal(ctx, run.Lease, proposal)
+	e.late(err, run, "answer", proposal.AnswerID)
+	return recorded, err
 }
 
 func (e *Executor) order(ctx context.Context, in refund.Intake) (refund.Order, error) {

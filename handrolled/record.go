@@ -109,7 +109,7 @@ func (s *Store) RecordObservation(ctx context.Context, lease Lease, o Observed) 
 
 func (tx *transaction) observe(lease Lease, run Run, o Observed) error {
 	f, state := run.Facts, run.Facts.State
-	conflict, firstSent, lapsed := f.Conflict, f.FirstSentAt, run.Lapsed
+	conflict, firstSent, lapsed := f.Conflict, f.FirstSentAt, f.Lapsed
 	switch o.Answer.Observation {
 	case refund.ObservedUnsent:
 		if o.NothingSent {
@@ -118,7 +118,10 @@ func (tx *transaction) observe(lease Lease, run Run, o Observed) error {
 			lapsed = o.Answer.Refusal
 		}
 	case refund.ObservedConflict:
-		conflict = o.Answer.Detail
+		conflict = string(o.Answer.Observation)
+		if o.Answer.Detail != "" {
+			conflict = o.Answer.Detail
+		}
 		fallthrough
 	default:
 		var err error

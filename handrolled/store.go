@@ -102,16 +102,15 @@ func open(path string, connect driver.Connector, options Options) (*Store, error
 	s.writer = sql.OpenDB(checked{connect})
 	s.writer.SetMaxOpenConns(1)
 	s.reader = sql.OpenDB(checked{connect})
-	s.reader.SetMaxOpenConns(readers)
-	s.reader.SetMaxIdleConns(readers)
+	s.reader.SetMaxIdleConns(idleReaders)
 	if err := s.create(path); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// readers is the size of the pool of reading connections, of which Changes keeps one.
-const readers = 4
+// idleReaders are the reading connections that are kept for the next read.
+const idleReaders = 4
 
 // Close closes the file. What was committed stays.
 func (s *Store) Close() error { return errors.Join(s.writer.Close(), s.reader.Close()) }
@@ -137,7 +136,7 @@ func (s *Store) create(path string) error {
 }
 
 func (s *Store) prepare(ctx context.Context) error {
-	return s.write(ctx, func(tx *transaction) error {
+	return s.immediate(ctx, func(tx *transaction) error {
 		var application, version, tables int
 		if err := tx.row("SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "+
 			"(SELECT count(*) FROM sqlite_schema)").Scan(&application, &version, &tables); err != nil {

@@ -18,15 +18,28 @@ type transaction struct {
 	now refund.Instant
 }
 
-// write runs fn in one transaction and commits it. Nothing is committed when fn fails.
-//
-// The caller may leave while this process's other transactions are in front. From BEGIN on nobody looks at the caller's
-// context any more: a transaction that is cancelled in the middle of BEGIN or COMMIT is one of which nobody knows how it
-// ended, and this one ends within milliseconds or, when another process holds the lock, within busyTimeout.
+// write runs fn in one transaction of the journal's clock and commits it. Nothing is committed when fn fails.
 //
 // When COMMIT fails the transaction may be there or not. An owner then drops the run, and the next claim reads what is there;
 // the others read again themselves, see rewrite.
 func (s *Store) write(ctx context.Context, fn func(*transaction) error) error {
+	return s.immediate(ctx, func(tx *transaction) error {
+		// One clock for leases and deadlines, kept from running backwards by what any process of this file has used: a clock
+		// that was set back can make a lease last longer, never a fact older than the one before it.
+		if err := tx.row("UPDATE clock SET highest = max(highest, ?) RETURNING highest", s.clock()).Scan(&tx.now); err != nil {
+			return err
+		}
+		s.saw(tx.now)
+		return fn(tx)
+	})
+}
+
+// immediate runs fn between BEGIN IMMEDIATE and COMMIT.
+//
+// The caller may leave while this process's other transactions are in front. From BEGIN on nobody looks at the caller's
+// context any more: a transaction that is cancelled in the middle of BEGIN or COMMIT is one of which nobody knows how it
+// ended, and this one ends within milliseconds or, when another process holds the lock, within busyTimeout.
+func (s *Store) immediate(ctx context.Context, fn func(*transaction) error) error {
 	conn, err := s.writer.Conn(ctx)
 	if err != nil {
 		return wrap(err, "waiting for the writer")
@@ -37,8 +50,7 @@ func (s *Store) write(ctx context.Context, fn func(*transaction) error) error {
 	if err != nil {
 		return wrap(err, "beginning a transaction")
 	}
-	tx := &transaction{Tx: begun, ctx: ctx}
-	if err := tx.run(s, fn); err != nil {
+	if err := fn(&transaction{Tx: begun, ctx: ctx}); err != nil {
 		return errors.Join(wrap(err, "in a transaction"), begun.Rollback())
 	}
 	if err := begun.Commit(); err != nil {
@@ -58,20 +70,6 @@ func (s *Store) rewrite(ctx context.Context, fn func(*transaction) error) error 
 		err = s.write(ctx, fn)
 	}
 	return err
-}
-
-func (tx *transaction) run(s *Store, fn func(*transaction) error) error {
-	var tables int
-	if err := tx.row("SELECT count(*) FROM sqlite_schema WHERE name = 'clock'").Scan(&tables); err != nil || tables == 0 {
-		return errors.Join(err, fn(tx))
-	}
-	// One clock for leases and deadlines, kept from running backwards by what any process of this file has used: a clock
-	// that was set back can make a lease last longer, never a fact older than the one before it.
-	if err := tx.row("UPDATE clock SET highest = max(highest, ?) RETURNING highest", s.clock()).Scan(&tx.now); err != nil {
-		return err
-	}
-	s.saw(tx.now)
-	return fn(tx)
 }
 
 // saw keeps the highest time seen; Now never answers less.

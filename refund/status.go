@@ -26,18 +26,21 @@ func (s RunStatus) Terminal() bool {
 
 // Facts are what an engine has recorded about one run, and nothing that it infers.
 type Facts struct {
-	Intake         Intake            `json:"intake"`
-	ModelCalls     int               `json:"model_calls"` // calls reserved from the budget
-	Proposal       *Proposal         `json:"proposal,omitempty"`
-	Decision       *Decision         `json:"decision,omitempty"` // the accepted one
-	Verdicts       []RecordedVerdict `json:"verdicts,omitempty"`
-	Expired        bool              `json:"expired,omitempty"`
-	State          OperationState    `json:"state"`
-	FirstSentAt    Instant           `json:"first_sent_at,omitempty"` // of the first intent
-	Receipt        *Receipt          `json:"receipt,omitempty"`
-	Rejected       Code              `json:"rejected,omitempty"`
-	Conflict       string            `json:"conflict,omitempty"`
-	PresumedAbsent *Settlement       `json:"presumed_absent,omitempty"`
+	Intake      Intake            `json:"intake"`
+	ModelCalls  int               `json:"model_calls"` // calls reserved from the budget
+	Proposal    *Proposal         `json:"proposal,omitempty"`
+	Decision    *Decision         `json:"decision,omitempty"` // the accepted one
+	Verdicts    []RecordedVerdict `json:"verdicts,omitempty"`
+	Expired     bool              `json:"expired,omitempty"`
+	State       OperationState    `json:"state"`
+	FirstSentAt Instant           `json:"first_sent_at,omitempty"` // of the first intent that may have let something leave
+	Receipt     *Receipt          `json:"receipt,omitempty"`
+	Rejected    Code              `json:"rejected,omitempty"`
+	Conflict    string            `json:"conflict,omitempty"`
+	// Lapsed is the code of a check that failed when something may have been sent already: authority to send is gone for
+	// good, and no refusal is known.
+	Lapsed         Code        `json:"lapsed,omitempty"`
+	PresumedAbsent *Settlement `json:"presumed_absent,omitempty"`
 }
 
 // StatusOf is the one rule from facts to status, for both engines' clients, with or without a worker alive. now only moves
@@ -58,13 +61,13 @@ func StatusOf(f Facts, p Profile, now Instant) RunStatus {
 		return StatusRejected // by a person: nothing may be sent, whatever else is recorded later
 	case f.Conflict != "" || f.PresumedAbsent != nil:
 		return StatusUnknown
-	case f.State == StatePrepared:
+	case f.State == StatePrepared || f.FirstSentAt == 0: // nothing was sent
 		return StatusRetryable
 	}
 	next := Next(Situation{
 		Profile:     p,
 		Observation: ObservedNothing,
-		Authorised:  now.Before(f.Intake.CommitBy()),
+		Authorised:  f.Lapsed == "" && now.Before(f.Intake.CommitBy()),
 		Sent:        true,
 		Retained:    Retained(f.Intake.Terms, f.FirstSentAt, now),
 	})
