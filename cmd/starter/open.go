@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 
 	"refundlab/cmd/internal/engineflags"
 	"refundlab/faults/inject"
 	"refundlab/handrolled"
 	"refundlab/refund"
+	"refundlab/workflows"
 )
 
 // party is this client's name in durable facts.
@@ -19,6 +21,16 @@ func (s *starter) open(ctx context.Context, creates bool) (client, error) {
 		return s.openTemporal(ctx)
 	}
 	return s.openJournal(creates)
+}
+
+func (s *starter) openTemporal(ctx context.Context) (client, error) {
+	// What the SDK has to say is in the errors; its log is for what is not.
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	connection, err := s.engine.Dial(ctx, party, logger, s.announcer)
+	if err != nil {
+		return nil, err
+	}
+	return workflows.NewClient(connection, workflows.ClientOptions{TaskQueue: s.engine.TaskQueue, WorkflowTaskTimeout: s.workflowTaskTimeout}), nil
 }
 
 func (s *starter) openJournal(creates bool) (client, error) {

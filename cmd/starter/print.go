@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"refundlab/refund"
 )
@@ -49,11 +50,18 @@ func printView(w io.Writer, v refund.View) {
 	}
 	line("may", "%s", v.May.Next)
 	line("", "decide by %s, commit by %s", v.May.DecideBy, v.May.CommitBy)
-	owner := "no owner"
-	if v.May.Owner != "" {
-		owner = fmt.Sprintf("owner %s until %s", v.May.Owner, v.May.Until)
+	line("", "fence %d.%d%s", v.May.Fence.Term, v.May.Fence.Seq, ownerText(v.May))
+}
+
+// ownerText says who holds the run, where the engine knows.
+func ownerText(may refund.May) string {
+	switch {
+	case may.Owner == "":
+		return ""
+	case refund.At(time.Now()).Before(may.Until):
+		return fmt.Sprintf(", held by %s until %s", may.Owner, may.Until)
 	}
-	line("", "fence %d.%d, %s", v.May.Fence.Term, v.May.Fence.Seq, owner)
+	return fmt.Sprintf(", held by nobody (last by %s until %s)", may.Owner, may.Until)
 }
 
 func worldText(world *refund.World) string {

@@ -15,15 +15,12 @@ import (
 	"refundlab/faults/inject"
 	"refundlab/provider"
 	"refundlab/refund"
+	"refundlab/workflows"
 )
 
-const (
-	// finishWithin is how long what is in flight may take after SIGTERM: longer than a submit with the default time-out, which
-	// is two calls, so that it ends by itself and its result is recorded.
-	finishWithin = 2*refund.DefaultCallTimeout + 2*time.Second
-	// stopWithin ends a worker that does not stop although nothing may be in flight any more.
-	stopWithin = finishWithin + 3*time.Second
-)
+// stopWithin ends a worker that has not stopped although whatever was in flight had its time: the longest attempt under the
+// default terms, and some more.
+const stopWithin = workflows.DefaultStopTimeout + 3*time.Second
 
 // worker is the command's flags and what is made from them.
 type worker struct {
@@ -112,8 +109,12 @@ func (w *worker) serve(c *cobra.Command) error {
 		}
 		defer stop()
 	}
+	defer context.AfterFunc(c.Context(), func() { world.logger.Info("worker is stopping: it finishes what is in flight") })()
 	return untilStopped(c.Context(), func(ctx context.Context) error {
-		return e.run(ctx, func() { fmt.Fprintf(c.OutOrStdout(), "ready %s\n", w.name) })
+		return e.run(ctx, func() {
+			world.logger.Info("worker takes work", "engine", w.engine.Engine)
+			fmt.Fprintf(c.OutOrStdout(), "ready %s\n", w.name)
+		})
 	})
 }
 
@@ -147,8 +148,7 @@ func (w *worker) check(c *cobra.Command) error {
 	if err := w.engine.Check(c.Flags()); err != nil {
 		return err
 	}
-	var err error
-	if w.name, err = refund.ParseIdentity("worker name", w.name); err != nil {
+	if _, err := refund.ParseIdentity("worker name", w.name); err != nil {
 		return err
 	}
 	switch {

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 
 	"refundlab/refund"
 )
@@ -89,22 +87,4 @@ func (f *Flags) Check(flags *pflag.FlagSet) error {
 		return refund.Errorf(refund.CodeInvalidFlag, "--task-queue is empty: name one, such as %s", DefaultTaskQueue)
 	}
 	return nil
-}
-
-// TemporalOptions are the options of Temporal's environment variables and profile file (TLS, API key, namespace), with the
-// flags on top.
-//
-// Errors: INVALID_FLAG.
-func (f *Flags) TemporalOptions() (client.Options, error) {
-	options, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return client.Options{}, refund.Wrap(refund.CodeInvalidFlag, err, "Temporal's environment or profile cannot be used")
-	}
-	if f.address != "" {
-		options.HostPort = f.address
-	}
-	if f.namespace != "" {
-		options.Namespace = f.namespace
-	}
-	return options, nil
 }
