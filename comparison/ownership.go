@@ -49,6 +49,9 @@ func journalWrites(t *trial, r run) []string {
 			continue
 		}
 		for _, boundary := range ownerWrites {
+			if boundary == faults.ProviderCommit && !t.promise.shared {
+				continue // a provider of its own: providerWrites looks at what it promised
+			}
 			for _, begun := range t.crossings(boundary, faults.Before, r.id) {
 				fence, ok := parseFence(begun.Fence)
 				if !ok || begun.Seq < claim.Seq || !fence.Less(held) {
