@@ -46,6 +46,23 @@ var commits = []scenario{
 			}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "own-success-uses-balance",
+			Title: "Our own refund has used up the balance",
+			About: "The provider has committed a refund of more than half of the order, and its answer is lost. Read again, the order no longer bears the refund: that is authority lapsed, never a refusal, because it may be our own success. The run must find its receipt.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileRetention},
+		build: func(c cell) trial {
+			large := request("r1")
+			large.Amount = 6_000
+			return trial{
+				script:   script(start("a"), large, proposed("r1"), approve("bob", "d1", "r1"), only(fault, fired("lost")), rest),
+				schedule: faults.Schedule{rule("lost", faults.ProviderCall, faults.After, 1, "a", faults.Lose)},
+				expect:   c.ends(confirmed(1, 1)),
+			}
+		},
+	},
 }
 
 // unsure is the rest of a run whose effect a process cannot know at first: where nothing may be asked, it is parked.
