@@ -96,6 +96,27 @@ func TestTheStatusOfASentRunSaysWhetherItMayBeSentAgain(t *testing.T) {
 	}
 }
 
+// The first intent may have led to nothing: a check failed before the call, or the order could not be read.
+func TestAnIntentUnderWhichNothingLeftMayBeSent(t *testing.T) {
+	for _, p := range refund.Profiles() {
+		for _, state := range []refund.OperationState{refund.StateSubmitted, refund.StateUnknown} {
+			f := sent(t, p.Name, state)
+			f.FirstSentAt = 0
+			require.Equal(t, refund.StatusRetryable, refund.StatusOf(f, p, commitBy), p.Name)
+		}
+	}
+}
+
+func TestAuthorityThatLapsedIsGoneForGood(t *testing.T) {
+	for _, p := range refund.Profiles() {
+		for _, state := range []refund.OperationState{refund.StateSubmitted, refund.StateUnknown} {
+			f := sent(t, p.Name, state)
+			f.Lapsed = refund.CodeInsufficientBalance // perhaps used up by our own success
+			require.Equal(t, refund.StatusUnknown, refund.StatusOf(f, p, sentAt), "I5: %s", p.Name)
+		}
+	}
+}
+
 func TestWhatIsProvedOutweighsEverything(t *testing.T) {
 	for _, p := range refund.Profiles() {
 		for state, want := range map[refund.OperationState]refund.RunStatus{"CONFIRMED": "CONFIRMED", "REJECTED": "REJECTED"} {
