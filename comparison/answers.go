@@ -98,8 +98,8 @@ func codeOf(a evidence.Answer) string {
 	return code
 }
 
-// flag reads the value of a flag from a command's arguments, "" when it is not there.
-func flag(args []string, name string) string {
+// flagValue reads the value of a flag from a command's arguments, "" when it is not there.
+func flagValue(args []string, name string) string {
 	for i, arg := range args {
 		if value, found := strings.CutPrefix(arg, "--"+name+"="); found {
 			return value

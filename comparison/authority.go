@@ -140,7 +140,7 @@ func (t *trial) replyAgainstRecord(answer evidence.Answer) string {
 	said, code := replyOf(answer), codeOf(answer)
 	id := said.DecisionID
 	if id == "" {
-		id = flag(answer.Args, "decision-id")
+		id = flagValue(answer.Args, "decision-id")
 	}
 	r, known := t.runNamed(answer.Run)
 	acknowledged := said.Verdict != "" || code == string(refund.CodeVerdictPending)

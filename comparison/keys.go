@@ -16,7 +16,7 @@ func conflictsNamed(t *trial) []string {
 		said := replyOf(answer)
 		if ok && answer.Exit == 0 && said.Digest != asked {
 			violations = append(violations, fmt.Sprintf("%s asked for digest %.8s under request id %q and was given the operation of digest %.8s as its own",
-				answer.Process, asked, flag(answer.Args, "request-id"), said.Digest))
+				answer.Process, asked, flagValue(answer.Args, "request-id"), said.Digest))
 		}
 	}
 	for _, r := range t.present() {
@@ -30,11 +30,11 @@ func conflictsNamed(t *trial) []string {
 // digestAsked is the digest of what a request command was told to ask for. Scripts write their values in the one spelling.
 func digestAsked(answer evidence.Answer) (refund.Digest, bool) {
 	said := replyOf(answer)
-	amount, err := refund.ParseMoney(flag(answer.Args, "amount"), flag(answer.Args, "currency"))
+	amount, err := refund.ParseMoney(flagValue(answer.Args, "amount"), flagValue(answer.Args, "currency"))
 	if err != nil || said.OperationID == "" || said.Digest == "" {
 		return "", false
 	}
-	return digest(flag(answer.Args, "tenant"), said.OperationID, flag(answer.Args, "order"), amount, flag(answer.Args, "reason")), true
+	return digest(flagValue(answer.Args, "tenant"), said.OperationID, flagValue(answer.Args, "order"), amount, flagValue(answer.Args, "reason")), true
 }
 
 // providerConflicts follows the requests in the order in which they arrived: the first digest that an operation id got a

@@ -47,8 +47,26 @@ func (r Result) engines() []string {
 			engines = append(engines, trial.Engine)
 		}
 	}
-	slices.Sort(engines)
 	return engines
+}
+
+// comparable are the trials of one engine and arm whose cell was measured on every engine: a median over others would compare
+// different scripts.
+func (r Result) comparable(engine string, arm evidence.Arm) []Judged {
+	return filter(r.Trials, func(j Judged) bool {
+		if j.Engine != engine || j.Arm != arm {
+			return false
+		}
+		for _, other := range r.engines() {
+			measured := slices.ContainsFunc(r.Trials, func(o Judged) bool {
+				return o.Engine == other && o.Arm == j.Arm && o.Scenario == j.Scenario && o.Profile == j.Profile && o.Measures.Steps != nil
+			})
+			if !measured {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // leftToUser counts what an engine did not keep from its user: work that it did again, and copies that others had to remove.
@@ -75,22 +93,27 @@ func leftToUser(r Result) string {
 		cells := []string{row.name}
 		for _, engine := range engines {
 			n := 0
-			for _, g := range r.groups() {
-				if g.engine != engine {
-					continue
-				}
-				for _, trial := range g.trials {
-					clean, _ := g.find(string(trial.Profile), evidence.ArmClean)
-					if trial.Arm == evidence.ArmFault && trial.Measures.Steps != nil && clean.Measures.Steps != nil && row.holds(trial.Measures, clean.Measures) {
-						n++
-					}
+			for _, trial := range r.comparable(engine, evidence.ArmFault) {
+				if clean, ok := r.cleanOf(trial); ok && row.holds(trial.Measures, clean.Measures) {
+					n++
 				}
 			}
 			cells = append(cells, fmt.Sprint(n))
 		}
 		list.add(cells...)
 	}
-	return "## What each engine leaves to its user\n\nBoth engines run a step again when they cannot know whether it took effect. What that asks of the user, measured against the clean arm:\n\n" + list.String()
+	return "## What each engine leaves to its user\n\nBoth engines run a step again when they cannot know whether it took effect. What that asks of the user, measured against the clean arm, over the cells that both have:\n\n" + list.String()
+}
+
+// cleanOf is the clean arm of a trial with the fault.
+func (r Result) cleanOf(trial Judged) (Judged, bool) {
+	cell := trial.Cell
+	cell.Arm = evidence.ArmClean
+	i := slices.IndexFunc(r.Trials, func(j Judged) bool { return j.Cell == cell && j.Measures.Steps != nil })
+	if i < 0 {
+		return Judged{}, false
+	}
+	return r.Trials[i], true
 }
 
 func more(boundary faults.Boundary) func(fault, clean Measures) bool {
@@ -126,11 +149,9 @@ func costs(r Result) string {
 		cells := []string{row.name, string(row.arm)}
 		for _, engine := range engines {
 			var values []int64
-			for _, trial := range r.Trials {
-				if trial.Engine == engine && trial.Arm == row.arm && trial.Measures.Steps != nil {
-					if v := row.of(trial.Measures); v >= 0 {
-						values = append(values, v)
-					}
+			for _, trial := range r.comparable(engine, row.arm) {
+				if v := row.of(trial.Measures); v >= 0 {
+					values = append(values, v)
 				}
 			}
 			if len(values) == 0 {
@@ -142,7 +163,7 @@ func costs(r Result) string {
 		}
 		list.add(cells...)
 	}
-	return "## Cost beside benefit\n\nEach number stands beside the other engine's under the same script, and none of them ranks the two. Temporal's own server is not in the workers' numbers.\n\n" + list.String()
+	return "## Cost beside benefit\n\nOver the cells that both engines have, under the same scripts. No number here ranks the two. Temporal's own server is not in the workers' numbers.\n\n" + list.String()
 }
 
 func plain(n int64) string { return fmt.Sprint(n) }

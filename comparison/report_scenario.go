@@ -33,8 +33,7 @@ recorded results that were not made a second time. Times count from the hit, to 
 					continue
 				}
 				m, profile := trial.Measures, string(trial.Profile)
-				clean, hasClean := g.find(profile, evidence.ArmClean)
-				hasClean = hasClean && clean.Measures.Steps != nil
+				clean, hasClean := r.cleanOf(trial)
 				if m.Fault != "" {
 					hits = append(hits, m.Fault)
 					recovery.add(g.engine, profile, durableText(m.LastDurable, g.engine), m.FirstAction, ranAgain(m, clean.Measures, hasClean), strings.Join(m.Reused, ", "))

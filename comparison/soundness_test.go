@@ -1,0 +1,138 @@
+package comparison
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// A trial that was not what the matrix asks for is invalid, and says why; it never passes.
+func TestUnsoundTrialsAreInvalid(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*scene)
+		says   string
+	}{
+		{"a broken script", func(s *scene) { s.Trial.Broken = "worker B was not ready" }, "did not reach its end: worker B was not ready"},
+		{"no rest", func(s *scene) { s.Trial.RestSeq = 0 }, "never came to rest"},
+		{"an empty trace", func(s *scene) { s.Trace, s.Provider.Bill, s.Provider.Received = nil, nil, nil }, "the trace is empty"},
+		{"an empty dump", func(s *scene) { s.Provider = evidence.Provider{Profile: refund.ProfileFull} }, "holds no order"},
+		{"another profile", func(s *scene) { s.Provider.Profile = refund.ProfileLenient }, `under profile "lenient"`},
+		{"no process", func(s *scene) { s.Trial.Processes = nil }, "no process is recorded"},
+		{"a trace out of order", func(s *scene) { s.Trace[1].Seq = s.Trace[0].Seq }, "out of order"},
+		{"an export that is missing", func(s *scene) { s.expect.Runs["r2"] = faults.End{Status: "CONFIRMED"} }, "run r2 has no export"},
+		{"an export that nobody expected", func(s *scene) { delete(s.expect.Runs, "r1") }, "states no end for it"},
+		{"an export of the other engine", func(s *scene) { s.change("r1", func(e *refund.Export) { e.View.Engine = "temporal" }) }, `comes from engine "temporal"`},
+		{"another schedule", func(s *scene) { s.expect.Schedule = nil }, "another schedule was played"},
+		{"a clean arm with faults", func(s *scene) { s.Trial.Arm = evidence.ArmClean }, "played with faults"},
+		{"a fault that never fired", func(s *scene) { s.Trial.Fired = nil }, "rule kill-a never fired: kill of any process at provider-commit.after, occurrence 1"},
+		{"a fault at another point", func(s *scene) { s.Trial.Fired[0].Point = point("intent.after") }, "recorded as kill at intent.after"},
+		{"a fault without its effect", func(s *scene) { s.Trial.Fired[0].DoneSeq = 0 }, "its effect was never complete"},
+		{"a fault without its proof", func(s *scene) { s.Trial.Fired[0].Proof = "" }, `the proof of kill is "", not "signal 9"`},
+		{"a victim that ended by itself", func(s *scene) { s.Trial.Processes[1].WaitStatus = "exit 0" }, `process "A" ended with "exit 0", not by signal 9`},
+		{"a victim that outlived its kill", func(s *scene) { s.Trial.Processes[1].WaitStatus = "" }, "not by signal 9"},
+		{"a worker that crashed by itself", func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }, "process B ended by itself: exit 2"},
+		{"a witness that is missing", func(s *scene) {
+			s.expect.Witnesses = []faults.Witness{{Why: "the provider refused a stale owner", Outcome: "stale-fence", Least: 1}}
+		}, "not shown: the provider refused a stale owner (stale-fence seen 0 times"},
+		{"a witness at a point of another process", func(s *scene) {
+			s.expect.Witnesses = []faults.Witness{{Why: "A recorded the outcome", Point: "outcome.after", Process: "A", Least: 1}}
+		}, "not shown: A recorded the outcome"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene("handrolled", refund.ProfileFull)
+			tt.change(s)
+			judged := s.judge()
+			requireChecks(t, judged, Invalid, "EVIDENCE")
+			require.Contains(t, texts(judged), tt.says)
+		})
+	}
+}
+
+func texts(j Judged) string {
+	var lines []string
+	for _, finding := range j.Findings {
+		lines = append(lines, finding.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Two rules hold; release gives the order in which the held were let go and the last one came to stand.
+func race(firstHeld, firstGone, secondHeld, secondGone int64) func(*scene) {
+	return func(s *scene) {
+		for _, rule := range []struct {
+			name       string
+			held, gone int64
+		}{{"hold-1", firstHeld, firstGone}, {"hold-2", secondHeld, secondGone}} {
+			r := faults.Rule{Name: rule.name, Point: point("decision.before"), Nth: 1, Process: rule.name, Action: faults.Hold}
+			s.expect.Schedule = append(s.expect.Schedule, r)
+			s.expect.Race = append(s.expect.Race, rule.name)
+			if rule.held != 0 {
+				s.Trial.Fired = append(s.Trial.Fired, evidence.Fired{Rule: r.Name, Point: r.Point, Action: faults.Hold, Victim: r.Process, Seq: rule.held, DoneSeq: rule.gone, Proof: "released"})
+			}
+		}
+		s.Trial.Schedule = s.expect.Schedule
+	}
+}
+
+func TestARaceNeedsAllRacersAtTheirPointsBeforeTheFirstIsLetGo(t *testing.T) {
+	judgeAll(t, []one{
+		{name: "both were held", change: race(10, 30, 20, 31), verdict: Pass},
+		{name: "the first was gone when the second came", change: race(10, 15, 20, 31), verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the second never came", change: race(10, 30, 0, 0), verdict: Invalid, checks: []string{"EVIDENCE"}},
+	})
+}
+
+// late makes A's request, held before its call, arrive at the given sequence number; B recorded the receipt at 230.
+func late(arrives bool) func(*scene) {
+	return func(s *scene) {
+		var call evidence.Crossing
+		for _, c := range s.Trace {
+			if c.Process == "A" && c.Point == point("provider-call.before") {
+				call = c
+			}
+		}
+		rule := faults.Rule{Name: "freeze-a", Point: call.Point, Nth: 1, Process: "A", Action: faults.Freeze}
+		s.expect.Schedule, s.expect.Late = faults.Schedule{rule}, &faults.Late{Run: "r1", Rule: "freeze-a", Other: "B"}
+		s.Trial.Schedule = s.expect.Schedule
+		s.Trial.Fired = []evidence.Fired{{Rule: "freeze-a", Point: call.Point, Action: faults.Freeze, Victim: "A", Seq: call.Seq, DoneSeq: call.Seq + 1, Proof: "state T"}}
+		if arrives {
+			s.cross("provider", "provider-received.before", s.id(), "1.1")
+		}
+	}
+}
+
+func TestALateWorkerMustArriveAfterTheOthersRecord(t *testing.T) {
+	judgeAll(t, []one{
+		{name: "it arrived after the other's receipt was recorded", change: late(true), verdict: Pass},
+		{name: "it had arrived before", change: late(false), verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the other recorded nothing", change: func(s *scene) { late(true)(s); s.expect.Late.Other = "C" }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the other's observation is no end where it may send again", change: func(s *scene) {
+			late(true)(s)
+			for i := range s.Trace {
+				if s.Trace[i].Point == point("outcome.after") {
+					s.Trace[i].Point = point("observation.after")
+				}
+			}
+		}, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the other's observation is the end where nobody may send twice", profile: refund.ProfileOpaque, change: func(s *scene) {
+			late(true)(s)
+			for i := range s.Trace {
+				if s.Trace[i].Point == point("outcome.after") {
+					s.Trace[i].Point = point("observation.after")
+				}
+			}
+		}, verdict: Pass},
+	})
+}
+
+func TestAnExportWithoutFactsDecidesNothing(t *testing.T) {
+	judgeAll(t, []one{{name: "no facts", change: func(s *scene) {
+		s.change("r1", func(e *refund.Export) { e.Facts = nil })
+	}, verdict: Inconclusive, checks: []string{"I10"}}})
+}
