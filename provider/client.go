@@ -49,7 +49,9 @@ func (c *Client) Order(ctx context.Context, tenant, order string) (refund.Order,
 		if err := refund.DecodeStrict(body, &answer); err != nil || answer.ID != order {
 			return refund.Order{}, refund.Errorf(refund.CodeUnavailable, "order %q cannot be read: the answer is not that order", order)
 		}
-		c.profile.Store(refund.ProfileName(header.Get(ProfileHeader)))
+		if name := header.Get(ProfileHeader); name != "" {
+			c.profile.Store(refund.ProfileName(name))
+		}
 		return answer, nil
 	case http.StatusNotFound:
 		if problem, ok := problemIn(body); ok && problem.Code == refund.CodeOrderNotFound {

@@ -2,6 +2,11 @@ package provider
 
 import "refundlab/refund"
 
+// Digest is computed from the body, as the provider must do: a digest that a caller sent would only repeat its claim.
+func (s Submission) Digest() refund.Digest {
+	return refund.DigestOf(s.Tenant, s.Kind, s.OperationID, s.Order, s.Amount, s.Reason)
+}
+
 // Query is the body of a look-up or a close. A reader's look-up has no fence.
 type Query struct {
 	Ref

@@ -18,7 +18,7 @@ import (
 // A profile that is not idempotent looks at none of the first three and remembers no refusal: it refuses one request, and
 // the same operation sent again is a new question.
 func Accept(ctx context.Context, tx *sql.Tx, p Promise, s provider.Submission, now refund.Instant) (Result, error) {
-	digest := refund.DigestOf(s.Tenant, s.Kind, s.OperationID, s.Order, s.Amount, s.Reason)
+	digest := s.Digest()
 	if p.Idempotent {
 		stored, err := recall(ctx, tx, p, s.Ref, now)
 		if err != nil {

@@ -86,7 +86,3 @@ func checkFence(f refund.Fence) error {
 	}
 	return nil
 }
-
-func digestOf(s provider.Submission) refund.Digest {
-	return refund.DigestOf(s.Tenant, s.Kind, s.OperationID, s.Order, s.Amount, s.Reason)
-}

@@ -13,6 +13,7 @@ import (
 // it has.
 type notices struct {
 	mu       sync.Mutex
+	keep     bool // whether anybody can ask for the arrivals
 	arrivals []evidence.NoticeArrival
 	revision map[refund.OperationID]int64 // the highest taken
 }
@@ -28,7 +29,9 @@ func (n *notices) receive(notice refund.Notice) bool {
 		}
 		n.revision[notice.OperationID] = notice.Revision
 	}
-	n.arrivals = append(n.arrivals, evidence.NoticeArrival{N: int64(len(n.arrivals)) + 1, Notice: notice, Duplicate: duplicate})
+	if n.keep {
+		n.arrivals = append(n.arrivals, evidence.NoticeArrival{N: int64(len(n.arrivals)) + 1, Notice: notice, Duplicate: duplicate})
+	}
 	return duplicate
 }
 

@@ -16,6 +16,7 @@ import (
 // anything else happens, also while a held transaction keeps the file's write lock.
 type record struct {
 	mu       sync.Mutex
+	keep     bool // whether anybody can ask for it
 	received []*evidence.Received
 }
 
@@ -24,7 +25,9 @@ func (r *record) arrive(at refund.Instant, received evidence.Received) *evidence
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	received.N, received.At = int64(len(r.received))+1, at
-	r.received = append(r.received, &received)
+	if r.keep {
+		r.received = append(r.received, &received)
+	}
 	return &received
 }
 

@@ -36,10 +36,11 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 // finishes what it has received, whether or not somebody still listens.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	submission, decodeErr := decodeSubmission(r)
-	arrived := func() *evidence.Received {
-		return s.record.arrive(s.clock(), evidence.Received{Verb: "submit", OperationID: submission.OperationID, Digest: digestOf(submission), Fence: &submission.Fence})
+	arrival := evidence.Received{Verb: "submit", OperationID: submission.OperationID}
+	if decodeErr == nil {
+		arrival.Digest, arrival.Fence = submission.Digest(), &submission.Fence
 	}
-	received := arrived()
+	received := s.record.arrive(s.clock(), arrival)
 	if decodeErr != nil {
 		s.record.decide(received, "error", refund.CodeOf(decodeErr))
 		s.writeError(w, submission.OperationID, decodeErr)
@@ -56,7 +57,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	a := s.accept(p, submission, received)
 	if p.duplicated && !p.aborted {
 		// The network delivered the message twice. The first copy's answer is the one that arrives.
-		s.accept(p, submission, arrived())
+		s.accept(p, submission, s.record.arrive(s.clock(), arrival))
 	}
 	p.leave(a)
 	if p.aborted || p.lost {

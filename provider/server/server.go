@@ -68,6 +68,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, store: store, log: o.Log}
+	// Without the control surface nobody can read these, and they would only grow.
+	s.record.keep, s.simulator.keep, s.notices.keep = o.Control, o.Control, o.Control
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	err = store.write(ctx, func(tx *sql.Tx) error {
 		for _, order := range o.Orders {

@@ -20,9 +20,12 @@ import (
 // ModelAnswer is what the simulator answers to one request.
 type ModelAnswer struct {
 	Kind         string `json:"kind"`
-	DelayMS      int64  `json:"delay_ms,omitempty"`       // with slow
+	DelayMS      int64  `json:"delay_ms,omitempty"`       // with slow; 0 is slowDelay
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // with status-429; told in whole seconds, rounded up
 }
+
+// slowDelay is the usual time of a slow answer: longer than a caller in a hurry waits.
+const slowDelay = 2 * time.Second
 
 // modelKinds are the answers; "status-429" and "status-500" are the others.
 var modelKinds = []string{"good", "cut", "prose", "extra-key", "larger-amount", "other-order", "slow", "never"}
@@ -31,6 +34,8 @@ var modelKinds = []string{"good", "cut", "prose", "extra-key", "larger-amount", 
 // repeated call can be seen (I12).
 type simulator struct {
 	mu   sync.Mutex
+	keep bool // whether anybody can ask for the bill
+	n    int64
 	bill []*evidence.ModelRequest
 	next []ModelAnswer
 }
@@ -61,8 +66,11 @@ func (m *simulator) charge(id refund.OperationID, tokens int64, at refund.Instan
 	if len(m.next) > 0 {
 		answer, m.next = m.next[0], m.next[1:]
 	}
-	line := &evidence.ModelRequest{N: int64(len(m.bill)) + 1, OperationID: id, Answered: answer.Kind, Tokens: tokens, At: at}
-	m.bill = append(m.bill, line)
+	m.n++
+	line := &evidence.ModelRequest{N: m.n, OperationID: id, Answered: answer.Kind, Tokens: tokens, At: at}
+	if m.keep {
+		m.bill = append(m.bill, line)
+	}
 	return line, answer
 }
 
@@ -115,11 +123,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case answer.Kind == "never":
-		s.wait(r.Context(), 0)
-		s.cut(w)
-		return
-	case answer.Kind == "slow" && !s.wait(r.Context(), time.Duration(answer.DelayMS)*time.Millisecond):
+	case answer.Kind == "never" && !s.wait(r.Context(), nil),
+		answer.Kind == "slow" && !s.wait(r.Context(), time.After(delayOf(answer))):
 		s.cut(w)
 		return
 	case errorStatus(answer.Kind) != 0:
@@ -167,14 +172,15 @@ func contentOf(kind string, q provider.Question, n int64, id string) string {
 	return string(text)
 }
 
-// wait blocks for d, or without an end where d is 0, and tells whether the time passed with client and server still there.
-func (s *Server) wait(client context.Context, d time.Duration) bool {
-	var passed <-chan time.Time
-	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		passed = timer.C
+func delayOf(a ModelAnswer) time.Duration {
+	if a.DelayMS == 0 {
+		return slowDelay
 	}
+	return time.Duration(a.DelayMS) * time.Millisecond
+}
+
+// wait blocks until passed, and tells whether client and server are still there by then.
+func (s *Server) wait(client context.Context, passed <-chan time.Time) bool {
 	select {
 	case <-passed:
 		return true
