@@ -64,9 +64,21 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 		if err != nil {
 			return err
 		}
-		return t.control.foreignSubmit(ctx, t.tenant, r.id, s)
+		return t.foreign(ctx, r, s)
 	}
 	return fmt.Errorf("the verb %q is unknown", s.Do)
+}
+
+// foreign is traced like any other call, under a process name that is none of the engine's.
+func (t *trial) foreign(ctx context.Context, r run, s faults.Step) error {
+	call := faults.Announcement{Process: "another-caller", Point: faults.Point{Boundary: faults.ProviderCall, When: faults.Before}, Operation: string(r.id)}
+	crossing, _ := t.trace.cross(call, nil)
+	t.trace.answered(crossing, faults.Continue)
+	err := t.control.foreignSubmit(ctx, t.tenant, r.id, s)
+	call.Point.When = faults.After
+	crossing, _ = t.trace.cross(call, nil)
+	t.trace.answered(crossing, faults.Continue)
+	return err
 }
 
 func (t *trial) startWorker(ctx context.Context, s faults.Step) error {
