@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"errors"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -38,6 +39,7 @@ func (c *Client) events(ctx context.Context, id refund.OperationID, wait bool, s
 	for pages.HasNext() {
 		event, err := pages.Next()
 		if err != nil {
+			awaitSameDeadline(ctx, err)
 			if ctx.Err() != nil {
 				return f, events, ctx.Err()
 			}
@@ -55,6 +57,16 @@ func (c *Client) events(ctx context.Context, id refund.OperationID, wait bool, s
 		return f, events, refund.Errorf(refund.CodeNotFound, "operation %q is not known to this Temporal server", id)
 	}
 	return f, events, nil
+}
+
+// awaitSameDeadline waits for the end of ctx when the server, which was told the same deadline, says first that it is over. Without
+// it a caller whose time is over would be told that the server is gone.
+func awaitSameDeadline(ctx context.Context, err error) {
+	var over *serviceerror.DeadlineExceeded
+	deadline, set := ctx.Deadline()
+	if set && errors.As(err, &over) && time.Until(deadline) < time.Second {
+		<-ctx.Done()
+	}
 }
 
 func historyError(err error, id refund.OperationID) error {

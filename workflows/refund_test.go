@@ -1,0 +1,166 @@
+package workflows_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"refundlab/refund"
+	"refundlab/workflows"
+)
+
+func TestApprovedRefundIsSentOnceConfirmedAndAnnounced(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.approve(time.Minute)
+	require.Equal(t, workflows.Result{Status: refund.StatusConfirmed, RefundID: "r-1"}, f.run())
+	require.Len(t, f.world.submits, 1)
+	sent := f.world.submits[0]
+	require.Equal(t, refund.Fence{Term: 1, Seq: 1}, sent.Fence)
+	require.Equal(t, "d-1", sent.DecisionID)
+	require.Equal(t, int64(7), sent.OrderVersion)
+	require.Equal(t, refund.At(start.Add(time.Hour)), sent.CommitBy, "deadlines count from the start of the workflow")
+	require.Len(t, f.world.notices, 1)
+	require.Equal(t, refund.StatusConfirmed, f.world.notices[0].Status)
+	require.Equal(t, "r-1", f.world.notices[0].RefundID)
+	require.Equal(t, 1, f.world.proposals)
+	require.Empty(t, f.endings, "the outcome is the provider's, not the run's")
+}
+
+func TestRunEndsBeforeAnythingIsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(f *flow)
+		want    workflows.Result
+		calls   int // of the model
+	}{
+		"rejected by a person": {
+			func(f *flow) { f.decide(time.Minute, f.decision("d-1", rejecting)) },
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeApprovalRejected}, 1,
+		},
+		"nobody decides": {
+			func(*flow) {}, workflows.Result{Status: refund.StatusExpired}, 1,
+		},
+		"order is not there": {
+			func(f *flow) {
+				f.world.reading = func(int) error { return refund.Errorf(refund.CodeOrderNotFound, "no order o1") }
+			},
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeOrderNotFound}, 0,
+		},
+		"more than is left of the order": {
+			func(f *flow) { f.world.order.Refunded = 9000 },
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeInsufficientBalance}, 0,
+		},
+		"model never answers usably": {
+			func(f *flow) {
+				f.world.proposing = func(int) error { return refund.Errorf(refund.CodeInvalidBody, "cut off") }
+			},
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeProposalFailed}, 3,
+		},
+		"order changed between approval and send": {
+			func(f *flow) {
+				f.approve(time.Minute)
+				f.after(59*time.Second, func() { f.world.order.Version = 8 })
+			},
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeOrderVersionChanged}, 1,
+		},
+		"time to commit over before the first send": {
+			func(f *flow) { f.intake.Terms.CommitWithin = 1000; f.approve(time.Minute) },
+			workflows.Result{Status: refund.StatusRejected, Reason: refund.CodeApprovalExpired}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlow(t, refund.ProfileFull)
+			c.prepare(f)
+			require.Equal(t, c.want, f.run())
+			require.Equal(t, c.calls, f.world.proposals)
+			require.Empty(t, f.world.submits)
+			require.Empty(t, f.world.entries)
+			require.Len(t, f.endings, 1, "the run records its own end")
+			require.Len(t, f.world.notices, 1)
+			require.Equal(t, c.want.Status, f.world.notices[0].Status)
+			require.Equal(t, c.want.Reason, f.world.notices[0].Reason)
+		})
+	}
+}
+
+func TestDeadlineEndsARunWhoseProposalIsStillOut(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull, func(terms *refund.Terms) { terms.ModelBudget, terms.Backoff = 10, refund.MaxPause.Milliseconds() })
+	f.world.proposing = func(int) error { return refund.Errorf(refund.CodeTimeout, "no answer") }
+	f.decide(30*time.Minute, f.decision("d-1"))
+	require.Equal(t, refund.StatusExpired, f.run().Status)
+	require.Equal(t, []refund.VerdictCode{refund.VerdictNotReady}, f.codes())
+}
+
+func TestModelIsAskedWithGrowingPausesAndNeverBeyondTheBudget(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull, func(terms *refund.Terms) { terms.ModelBudget = 4 })
+	var at []time.Duration
+	f.world.proposing = func(int) error {
+		at = append(at, f.Now().Sub(start))
+		return refund.Errorf(refund.CodeTimeout, "no answer")
+	}
+	require.Equal(t, refund.CodeProposalFailed, f.run().Reason)
+	require.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, at)
+}
+
+func TestUnreadableOrderCostsNoModelCall(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull, func(terms *refund.Terms) { terms.ModelBudget = 1 })
+	f.world.reading = func(n int) error {
+		if n <= 5 {
+			return refund.Errorf(refund.CodeUnavailable, "no answer")
+		}
+		return nil
+	}
+	f.approve(30 * time.Minute)
+	require.Equal(t, refund.StatusConfirmed, f.run().Status)
+	require.Equal(t, 1, f.world.proposals)
+}
+
+func TestNoticeIsDeliveredAtLeastOnceHoweverLongItTakes(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.approve(time.Minute)
+	f.world.delivering = func(n int) error {
+		if n <= 60 { // more attempts than one activity has here
+			return refund.Errorf(refund.CodeUnavailable, "receiver is down")
+		}
+		return nil
+	}
+	require.Equal(t, refund.StatusConfirmed, f.run().Status)
+	require.Equal(t, 61, f.world.deliveries)
+	require.Less(t, f.world.notices[0].At, refund.At(start.Add(2*time.Minute)), "it tells when the run ended, not when it was told")
+}
+
+func TestCancellationWithdrawsWhatWasNotApproved(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.after(time.Minute, f.CancelWorkflow)
+	f.approve(2 * time.Minute)
+	f.ExecuteWorkflow(workflows.WorkflowName, f.intake)
+	var cancelled *temporal.CanceledError
+	require.True(t, errors.As(f.GetWorkflowError(), &cancelled))
+	require.Equal(t, []ending{{Rejected: refund.CodeCancelled}}, f.endings)
+	require.Empty(t, f.world.submits)
+	require.Len(t, f.world.notices, 1, "what was begun is brought to its end")
+}
+
+func TestCancellationAfterTheApprovalHasNoEffect(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.approve(time.Minute)
+	f.world.submitting = func(n int) *refundAnswer {
+		if n == 1 {
+			f.CancelWorkflow()
+			f.CancelWorkflow()
+			return ambiguous()
+		}
+		return nil
+	}
+	require.Equal(t, refund.StatusConfirmed, f.run().Status)
+	require.Len(t, f.world.entries, 1)
+}
+
+func TestWorkflowNeedsItsDoor(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.SetWorkerOptions(workerWithoutDoor)
+	f.ExecuteWorkflow(workflows.WorkflowName, f.intake)
+	require.ErrorContains(t, f.GetWorkflowError(), "workflows.Door")
+}

@@ -1,0 +1,159 @@
+package workflows_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"refundlab/binaries"
+	"refundlab/refund"
+	"refundlab/temporalserver"
+	"refundlab/workflows"
+)
+
+// server is one Temporal server for all tests of the package that need a real one.
+var server struct {
+	once sync.Once
+	*temporalserver.Server
+	err error
+}
+
+func TestMain(m *testing.M) {
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+	code := m.Run()
+	if server.Server != nil {
+		if err := server.Stop(); err != nil {
+			slog.Error("the server did not stop cleanly", "error", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// lab is a real server with a task queue of its own, a world, and a client.
+type lab struct {
+	t       *testing.T
+	world   *world
+	queue   string
+	client  *workflows.Client
+	address string
+}
+
+func newLab(t *testing.T, profile refund.ProfileName) *lab {
+	t.Helper()
+	server.once.Do(func() {
+		var paths binaries.Paths
+		if paths, server.err = binaries.Build(context.Background(), os.Stderr, binaries.DevServer); server.err != nil {
+			return
+		}
+		server.Server, server.err = temporalserver.Start(context.Background(), temporalserver.Options{
+			Binary: paths[binaries.DevServer], LogFile: filepath.Join(os.TempDir(), "refundlab-workflows-test-server.log"),
+			SearchAttributes: workflows.SearchAttributes(),
+		})
+	})
+	require.NoError(t, server.err)
+	l := &lab{t: t, world: newWorld(profile), queue: "q-" + uuid.NewString(), address: server.Address()}
+	l.client = workflows.NewClient(l.dial(), workflows.ClientOptions{TaskQueue: l.queue, WorkflowTaskTimeout: 2 * time.Second})
+	t.Cleanup(func() { require.NoError(t, l.client.Close()) })
+	return l
+}
+
+func (l *lab) dial() client.Client {
+	connection, err := workflows.Dial(l.t.Context(), client.Options{HostPort: l.address})
+	require.NoError(l.t, err)
+	return connection
+}
+
+// worker starts a worker and returns what stops it.
+func (l *lab) worker() (stop func()) {
+	l.t.Helper()
+	connection := l.dial()
+	w := workflows.NewWorker(connection, l.world.activities(), workflows.WorkerOptions{TaskQueue: l.queue, StickyTimeout: time.Second})
+	require.NoError(l.t, w.Start())
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			w.Stop()
+			connection.Close()
+		})
+	}
+	l.t.Cleanup(stop)
+	return stop
+}
+
+func (l *lab) request(terms refund.Terms) refund.View {
+	l.t.Helper()
+	terms.Profile = l.world.profile.Name
+	if terms.Backoff == 0 {
+		terms.Backoff = 50
+	}
+	view, existing, err := l.client.Request(l.ctx(), request("req-"+uuid.NewString()), terms)
+	require.NoError(l.t, err)
+	require.False(l.t, existing)
+	return view
+}
+
+// ctx bounds one wait; nothing here should take that long.
+func (l *lab) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(l.t.Context(), 30*time.Second)
+	l.t.Cleanup(cancel)
+	return ctx
+}
+
+// until watches the run up to a status.
+func (l *lab) until(id refund.OperationID, want refund.RunStatus) refund.View {
+	l.t.Helper()
+	var last refund.View
+	err := l.client.Watch(l.ctx(), id, func(view refund.View) bool {
+		last = view
+		return view.Status == want
+	})
+	require.NoError(l.t, err)
+	require.Equal(l.t, want, last.Status)
+	return last
+}
+
+func (l *lab) view(id refund.OperationID) refund.View {
+	l.t.Helper()
+	view, err := l.client.View(l.ctx(), id)
+	require.NoError(l.t, err)
+	return view
+}
+
+func decisionOn(view refund.View, id string, choice refund.Choice) refund.Decision {
+	version := int64(7)
+	if view.Facts.Proposal != nil {
+		version = view.Facts.Proposal.OrderVersion
+	}
+	return refund.Decision{
+		DecisionID: id, OperationID: view.OperationID, Choice: choice, Approver: "user-2",
+		Digest: view.Facts.Intake.Digest, OrderVersion: version,
+	}
+}
+
+func TestARefundIsRequestedApprovedAndConfirmed(t *testing.T) {
+	l := newLab(t, refund.ProfileFull)
+	l.worker()
+	view := l.request(refund.Terms{})
+	view = l.until(view.OperationID, refund.StatusApprovalRequired)
+	require.Equal(t, "answer-1", view.Facts.Proposal.AnswerID)
+
+	verdict, err := l.client.Decide(l.ctx(), decisionOn(view, "d-1", refund.ChoiceApprove))
+	require.NoError(t, err)
+	require.Equal(t, refund.VerdictAccepted, verdict.Code)
+
+	view = l.until(view.OperationID, refund.StatusConfirmed)
+	require.Equal(t, "r-1", view.Facts.Receipt.RefundID)
+	require.Equal(t, refund.Fence{Term: 1, Seq: 1}, view.May.Fence)
+	require.Len(t, l.world.entries, 1)
+	_ = worker.InterruptCh
+}
