@@ -200,7 +200,7 @@ func TestTheClientNeedsNoWorker(t *testing.T) {
 		var answer decisionAnswer
 		require.NoError(t, json.Unmarshal([]byte(got.stdout), &answer), got.stdout)
 		if answer.Verdict == "" { // an engine whose workers make the verdicts: it is stored and waits
-			require.Equal(t, refund.ExitVerdictPending, got.exit)
+			require.Equal(t, refund.ExitVerdictPending, got.exit, got.stdout)
 			require.Equal(t, refund.CodeVerdictPending, answer.Error.Code)
 			require.Contains(t, answer.Error.Message, "--decision-id d-1")
 		} else {

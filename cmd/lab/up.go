@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"refundlab/binaries"
+	"refundlab/cmd/internal/children"
+	"refundlab/cmd/internal/cmdline"
+	"refundlab/refund"
+	"refundlab/temporalserver"
+	"refundlab/workflows"
+)
+
+// playground is everything that "lab up" runs, in one directory.
+type playground struct {
+	dir, profile    string
+	temporalAddress string // of a server that is there already; empty: start one
+	temporalCLI     string
+
+	out, log io.Writer
+	children children.Children
+	server   *temporalserver.Server // nil when it is not ours
+	paths    binaries.Paths
+	provider string // URL
+}
+
+func upCommand() *cobra.Command {
+	var p playground
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start provider, Temporal server and a worker of each engine for playing by hand",
+		Long: `Start the provider, a Temporal server and a worker of each engine, seed a few orders and print what to try. Ctrl-C ends
+everything. All data is in one directory; started again on it, everything goes on where it was.
+
+The Temporal server is built on first use, which takes minutes, unless --temporal-cli names an installed Temporal CLI or
+--temporal-address (or TEMPORAL_ADDRESS) a running server, which needs the search attributes RefundStatus and RefundDeadline.`,
+		Example: `  go run ./cmd/lab up
+  go run ./cmd/lab up --dir play --profile opaque`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p.out, p.log = c.OutOrStdout(), c.ErrOrStderr()
+			if err := p.check(c.Flags().Changed("temporal-address")); err != nil {
+				return err
+			}
+			ctx, release := cmdline.UntilSignal(c.Context())
+			defer release()
+			return p.run(ctx)
+		},
+	}
+	c.Flags().StringVar(&p.dir, "dir", "", "`DIRECTORY` for all data (default: a new one, which is named)")
+	c.Flags().StringVar(&p.profile, "profile", string(refund.ProfileFull), "what the provider promises: full, retention, lenient, lookup, stale or opaque")
+	c.Flags().StringVar(&p.temporalAddress, "temporal-address", "", "`HOST:PORT` of a running Temporal server")
+	c.Flags().StringVar(&p.temporalCLI, "temporal-cli", "", "`PATH` of an installed Temporal CLI, whose server is used")
+	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	return c
+}
+
+func (p *playground) check(addressGiven bool) error {
+	profile, err := refund.ProfileNamed(refund.ProfileName(p.profile))
+	if err != nil {
+		return err
+	}
+	if profile.Shared {
+		return refund.Errorf(refund.CodeInvalidProfile, "profile %s has no provider of its own: ask for it with the starter on a journal", p.profile)
+	}
+	if !addressGiven && p.temporalCLI == "" {
+		p.temporalAddress = os.Getenv("TEMPORAL_ADDRESS")
+		addressGiven = p.temporalAddress != ""
+	}
+	if _, port, err := net.SplitHostPort(p.temporalAddress); addressGiven && (err != nil || port == "") {
+		return refund.Errorf(refund.CodeInvalidFlag, "Temporal address %q is not HOST:PORT", p.temporalAddress)
+	}
+	return nil
+}
+
+func (p *playground) run(ctx context.Context) error {
+	err := p.start(ctx)
+	if err == nil {
+		p.printTour()
+		err = p.awaitEnd(ctx)
+	}
+	if ctx.Err() != nil {
+		err = nil // the end was asked for, whatever it interrupted
+	}
+	fmt.Fprintln(p.log, "stopping")
+	if stopped := p.stop(); err == nil {
+		err = stopped
+	}
+	if p.dir != "" {
+		fmt.Fprintf(p.log, "data and logs stay in %s: go on with --dir %s\n", p.dir, p.dir)
+	}
+	return err
+}
+
+func (p *playground) start(ctx context.Context) error {
+	if err := p.prepareDirectory(); err != nil {
+		return err
+	}
+	names := []string{binaries.Provider, binaries.Worker, binaries.Starter}
+	if p.temporalAddress == "" && p.temporalCLI == "" {
+		names = append(names, binaries.DevServer)
+	}
+	var err error
+	if p.paths, err = binaries.Build(ctx, p.log, names...); err != nil {
+		return err
+	}
+	orders := filepath.Join(p.dir, "orders.json")
+	if err := os.WriteFile(orders, []byte(seedOrders), 0o644); err != nil {
+		return refund.Wrap(refund.CodeStoreUnreadable, err, "the orders cannot be written")
+	}
+	if p.provider, err = p.child(ctx, "provider", p.paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0",
+		"--db", filepath.Join(p.dir, "provider.db"), "--profile", p.profile, "--orders", orders); err != nil {
+		return err
+	}
+	if p.temporalAddress == "" {
+		if err := p.startServer(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err = p.child(ctx, "temporal-1", p.paths[binaries.Worker], "--name", "temporal-1", "--provider", p.provider,
+		"--engine", "temporal", "--temporal-address", p.address()); err != nil {
+		return err
+	}
+	if _, err = p.child(ctx, "journal-1", p.paths[binaries.Worker], "--name", "journal-1", "--provider", p.provider,
+		"--engine", "handrolled", "--journal", p.journal()); err != nil {
+		return err
+	}
+	return p.writeScripts()
+}
+
+func (p *playground) prepareDirectory() error {
+	var err error
+	if p.dir == "" {
+		p.dir, err = os.MkdirTemp("", "refundlab-")
+	} else if p.dir, err = filepath.Abs(p.dir); err == nil {
+		err = os.MkdirAll(p.dir, 0o755)
+	}
+	if err != nil {
+		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the data")
+	}
+	return nil
+}
+
+// startServer starts the Temporal server on free ports.
+func (p *playground) startServer(ctx context.Context) error {
+	ui, err := freePort()
+	if err != nil {
+		return err
+	}
+	p.server, err = temporalserver.Start(ctx, temporalserver.Options{
+		Binary: p.paths[binaries.DevServer], CLI: p.temporalCLI,
+		DBFile: filepath.Join(p.dir, "temporal.db"), LogFile: filepath.Join(p.dir, "temporal-server.log"), UIPort: ui,
+		SearchAttributes: workflows.SearchAttributes(),
+	})
+	return err
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, refund.Wrap(refund.CodePortInUse, err, "no free port")
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+func (p *playground) address() string {
+	if p.server != nil {
+		return p.server.Address()
+	}
+	return p.temporalAddress
+}
+
+func (p *playground) journal() string { return filepath.Join(p.dir, "journal.db") }
+
+// child starts one of our processes and waits until it is ready.
+func (p *playground) child(ctx context.Context, name, path string, args ...string) (ready string, err error) {
+	env := os.Environ()
+	if p.server != nil { // settings of the user's shell point at another server
+		env = append(withoutTemporal(env), "TEMPORAL_CONFIG_FILE="+os.DevNull)
+	}
+	return p.children.Start(ctx, name, filepath.Join(p.dir, name+".log"), env, path, args...)
+}
+
+func withoutTemporal(env []string) []string {
+	var kept []string
+	for _, variable := range env {
+		if !strings.HasPrefix(variable, "TEMPORAL_") {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+// awaitEnd returns nil when ctx ends, and the last words of whatever ends before.
+func (p *playground) awaitEnd(ctx context.Context) error {
+	var server <-chan struct{}
+	if p.server != nil {
+		server = p.server.Exited()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case dead := <-p.children.Dead():
+		return dead.Failure()
+	case <-server:
+		return p.server.Stop() // which says how it ended
+	}
+}
+
+// stop ends the workers first, so that they can finish what is in flight against servers that are still there.
+func (p *playground) stop() error {
+	const patience = 30 * time.Second // longer than a worker gives to what is in flight
+	err := p.children.Stop(patience, "temporal-1", "journal-1")
+	if p.server != nil {
+		if stopped := p.server.Stop(); err == nil {
+			err = stopped
+		}
+	}
+	if stopped := p.children.Stop(patience, "provider"); err == nil {
+		err = stopped
+	}
+	return err
+}
