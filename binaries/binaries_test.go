@@ -3,12 +3,12 @@ package binaries_test
 import (
 	"bytes"
 	"context"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,15 +62,15 @@ func output(t *testing.T, path string) string {
 	return string(out)
 }
 
-func files(t *testing.T, dir string) (found []string) {
+// shelf returns what the cache holds for the command.
+func shelf(t *testing.T, cache, command string) (names []string) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			found = append(found, strings.TrimPrefix(path, dir+"/"))
-		}
-		return err
-	}))
-	return found
+	entries, err := os.ReadDir(filepath.Join(cache, command))
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 func TestTheSameSourcesAreBuiltOnce(t *testing.T) {
@@ -132,7 +132,7 @@ func TestOnlyTheTwoVersionsUsedLastAreKept(t *testing.T) {
 	require.FileExists(t, paths[0])
 	require.NoFileExists(t, paths[1], "two was used before one and three")
 	require.FileExists(t, paths[3])
-	require.Len(t, files(t, cache), 3, "two versions and the lock")
+	require.Len(t, shelf(t, cache, "alpha"), 3, "two versions and the lock")
 }
 
 func TestConcurrentCallersShareOneBuild(t *testing.T) {
@@ -166,25 +166,41 @@ func TestAFailedBuildLeavesNothing(t *testing.T) {
 	require.Equal(t, refund.CodeUnavailable, refund.CodeOf(err))
 	require.ErrorContains(t, err, "cannot build alpha")
 	require.ErrorContains(t, err, "main.go:3:15: undefined: undefinedThing")
-	require.Equal(t, []string{"alpha/lock"}, files(t, cache))
+	require.Equal(t, []string{"lock"}, shelf(t, cache, "alpha"))
 	require.NotContains(t, told.String(), "built")
 }
 
-func TestAnInterruptedBuildLeavesNothingAndTheNextOneCleansUp(t *testing.T) {
+func TestAnInterruptedBuildEndsItsCompilersAndLeavesNothing(t *testing.T) {
 	_, cache := project(t)
-	write(t, filepath.Join(cache, "alpha/unfinished-1/alpha"), "half of an executable") // of a killed process
+	// In place of the compiler: tell the own pid, then hang.
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	hang := filepath.Join(t.TempDir(), "hang")
+	write(t, hang, "#!/bin/sh\ncase \"$2\" in -V=full) exec \"$@\" ;; esac\necho $$ > "+fifo+"\nexec sleep 600\n")
+	require.NoError(t, os.Chmod(hang, 0o755))
+	t.Setenv("GOFLAGS", "-toolexec="+hang)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := binaries.Build(ctx, writerFunc(func(line string) {
-		if strings.Contains(line, "compiling") {
-			cancel()
-		}
-	}), "alpha")
+	pid := make(chan string, 1)
+	go func() {
+		defer cancel()
+		line, _ := os.ReadFile(fifo) // returns once a compiler runs
+		pid <- strings.Fields(string(line) + " none")[0]
+	}()
+	_, err := binaries.Build(ctx, &bytes.Buffer{}, "alpha")
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, []string{"alpha/lock"}, files(t, cache))
+	require.Equal(t, []string{"lock"}, shelf(t, cache, "alpha"))
+	compiler := <-pid
+	require.Regexp(t, `^\d+$`, compiler)
+	require.Eventually(t, func() bool { return !running(compiler) }, 10*time.Second, 20*time.Millisecond)
+}
 
+func TestTheNextBuildCleansUpAfterAKilledOne(t *testing.T) {
+	_, cache := project(t)
+	write(t, filepath.Join(cache, "alpha/unfinished-1/alpha"), "half of an executable")
 	path, _ := build(t, "alpha")
 	require.Equal(t, "one", output(t, path))
+	require.Equal(t, []string{filepath.Base(filepath.Dir(path)), "lock"}, shelf(t, cache, "alpha"))
 }
 
 func TestACallerThatWaitsForAnotherBuildCanGiveUp(t *testing.T) {
@@ -223,6 +239,16 @@ func TestWhatCannotBeBuiltIsRefused(t *testing.T) {
 		_, err := binaries.Build(t.Context(), &bytes.Buffer{}, "alpha")
 		require.ErrorContains(t, err, "in no Go module")
 	})
+}
+
+// running says whether the process runs, where there is a /proc to ask; one that init has yet to collect does not.
+func running(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
 }
 
 type writerFunc func(line string)

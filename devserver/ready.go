@@ -30,14 +30,18 @@ func (s *server) waitReady(ctx context.Context) error {
 	defer conn.Close()
 	tick := time.NewTicker(retryPause)
 	defer tick.Stop()
+	var reason error // the last one that is not just the end of the time
 	for {
 		err := s.probe(ctx, conn)
 		if err == nil {
 			return nil
 		}
+		if reason == nil || ctx.Err() == nil {
+			reason = err
+		}
 		select {
 		case <-ctx.Done():
-			return err
+			return reason
 		case <-tick.C:
 		}
 	}
