@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"fmt"
+	"slices"
 
 	"refundlab/evidence"
 	"refundlab/faults"
@@ -143,12 +144,20 @@ func (t *trial) replyAgainstRecord(answer evidence.Answer) string {
 		id = flagValue(answer.Args, "decision-id")
 	}
 	r, known := t.runNamed(answer.Run)
+	stored := slices.ContainsFunc(t.crossings(faults.Decision, faults.After, r.id), func(c evidence.Crossing) bool {
+		return c.Process == answer.Process && !refused(c)
+	})
+	// A run that is over may take no decision any more. Its "no" without an instant speaks of the run's own record; nothing was
+	// stored that would be owed a verdict.
+	unsent := said.At == 0 && !stored && said.Verdict != refund.VerdictAccepted && answer.Exit != 0
 	acknowledged := said.Verdict != "" || code == string(refund.CodeVerdictPending)
 	if !known || id == "" || !acknowledged {
 		return ""
 	}
 	recorded := filter(r.facts.Verdicts, func(v refund.RecordedVerdict) bool { return v.DecisionID == id })
 	switch {
+	case len(recorded) == 0 && unsent && code != string(refund.CodeVerdictPending):
+		return ""
 	case len(recorded) == 0:
 		return fmt.Sprintf("decision %s of run %s was acknowledged to %s and has no verdict", id, r.name, answer.Process)
 	case said.Verdict != "" && said.Verdict != recorded[0].Code:
