@@ -157,11 +157,20 @@ func (p *processes) alive(name string) (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, child := range p.list {
-		if child.record.Name == name && child.record.WaitStatus == "" {
+		if child.record.Name == name && child.running() {
 			return child, nil
 		}
 	}
 	return nil, fmt.Errorf("no process %q is running", name)
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 func (p *process) signal(s syscall.Signal) error { return syscall.Kill(-p.record.PID, s) }
@@ -278,12 +287,13 @@ func (p *process) state() (byte, error) {
 	return 0, errGone
 }
 
-// end kills whatever still runs. What a process's record says then is that it outlived the trial.
-func (p *processes) end() {
+// end kills whatever still runs in a role, or everything for "". What a process's record says then is that it outlived the
+// trial.
+func (p *processes) end(role string) {
 	p.mu.Lock()
 	var running []*process
 	for _, child := range p.list {
-		if child.record.WaitStatus == "" {
+		if child.running() && (role == "" || child.record.Role == role) {
 			running = append(running, child)
 		}
 	}

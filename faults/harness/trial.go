@@ -103,12 +103,13 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 		return err
 	}
 	defer t.post.close()
-	defer t.processes.end()
+	defer t.processes.end("")
 	err = t.script(ctx)
+	t.processes.end("worker") // from here on nothing moves: what is read below belongs together
 	if collected := t.collect(ctx, record); err == nil {
 		err = collected
 	}
-	t.processes.end()
+	t.processes.end("")
 	record.Trial.Processes = t.processes.records()
 	record.Trace, record.Trial.Fired = t.trace.record()
 	record.Trial.Steps, record.Trial.RestSeq = t.steps, t.rest
