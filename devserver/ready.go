@@ -36,7 +36,7 @@ func (s *server) waitReady(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if reason == nil || ctx.Err() == nil {
+		if reason == nil || status.Code(err) != codes.DeadlineExceeded {
 			reason = err
 		}
 		select {
