@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"refundlab/binaries"
@@ -73,11 +75,15 @@ func (l *lab) dial() client.Client {
 	return connection
 }
 
-// worker starts a worker and returns what stops it.
-func (l *lab) worker() (stop func()) {
+// worker starts a worker and returns what stops it cleanly.
+func (l *lab) worker(change ...func(*workflows.WorkerOptions)) (stop func()) {
 	l.t.Helper()
 	connection := l.dial()
-	w := workflows.NewWorker(connection, l.world.activities(), workflows.WorkerOptions{TaskQueue: l.queue, StickyTimeout: time.Second})
+	options := workflows.WorkerOptions{TaskQueue: l.queue, StickyTimeout: time.Second, DisableEagerActivities: true}
+	for _, c := range change {
+		c(&options)
+	}
+	w := workflows.NewWorker(connection, l.world.activities(), options)
 	require.NoError(l.t, w.Start())
 	var once sync.Once
 	stop = func() {
@@ -89,6 +95,9 @@ func (l *lab) worker() (stop func()) {
 	l.t.Cleanup(stop)
 	return stop
 }
+
+// abandons makes a worker that leaves running attempts behind when it stops, as a killed one would.
+func abandons(o *workflows.WorkerOptions) { o.StopTimeout = time.Nanosecond }
 
 func (l *lab) request(terms refund.Terms) refund.View {
 	l.t.Helper()
@@ -122,6 +131,38 @@ func (l *lab) until(id refund.OperationID, want refund.RunStatus) refund.View {
 	return last
 }
 
+// untilEvent waits until the run's history holds so many events of a kind.
+func (l *lab) untilEvent(id refund.OperationID, kind enumspb.EventType, count int) {
+	l.t.Helper()
+	connection := l.dial()
+	defer connection.Close()
+	events := connection.GetWorkflowHistory(l.ctx(), workflows.WorkflowID(id), "", true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for count > 0 {
+		require.True(l.t, events.HasNext(), "the run closed before")
+		event, err := events.Next()
+		require.NoError(l.t, err)
+		if event.GetEventType() == kind {
+			count--
+		}
+	}
+}
+
+func (l *lab) decide(d refund.Decision) refund.VerdictCode {
+	l.t.Helper()
+	verdict, err := l.client.Decide(l.ctx(), d)
+	require.NoError(l.t, err)
+	return verdict.Code
+}
+
+// leave sends a decision while nobody can answer it.
+func (l *lab) leave(d refund.Decision) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := l.client.Decide(ctx, d)
+	require.Equal(l.t, refund.CodeVerdictPending, refund.CodeOf(err), "%v", err)
+}
+
 func (l *lab) view(id refund.OperationID) refund.View {
 	l.t.Helper()
 	view, err := l.client.View(l.ctx(), id)
@@ -140,20 +181,18 @@ func decisionOn(view refund.View, id string, choice refund.Choice) refund.Decisi
 	}
 }
 
-func TestARefundIsRequestedApprovedAndConfirmed(t *testing.T) {
-	l := newLab(t, refund.ProfileFull)
-	l.worker()
-	view := l.request(refund.Terms{})
-	view = l.until(view.OperationID, refund.StatusApprovalRequired)
-	require.Equal(t, "answer-1", view.Facts.Proposal.AnswerID)
-
-	verdict, err := l.client.Decide(l.ctx(), decisionOn(view, "d-1", refund.ChoiceApprove))
-	require.NoError(t, err)
-	require.Equal(t, refund.VerdictAccepted, verdict.Code)
-
-	view = l.until(view.OperationID, refund.StatusConfirmed)
-	require.Equal(t, "r-1", view.Facts.Receipt.RefundID)
-	require.Equal(t, refund.Fence{Term: 1, Seq: 1}, view.May.Fence)
-	require.Len(t, l.world.entries, 1)
-	_ = worker.InterruptCh
+// halves starts two workers: one runs workflow code alone, the other activities alone.
+func (l *lab) halves() (stopWorkflows, stopActivities func()) {
+	l.t.Helper()
+	connection := l.dial()
+	l.t.Cleanup(connection.Close)
+	code := worker.New(connection, l.queue, worker.Options{
+		LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, Interceptors: []interceptor.WorkerInterceptor{workflows.Door()},
+	})
+	workflows.Register(code)
+	effects := worker.New(connection, l.queue, worker.Options{DisableWorkflowWorker: true, DisableRegistrationAliasing: true})
+	l.world.activities().Register(effects)
+	require.NoError(l.t, code.Start())
+	require.NoError(l.t, effects.Start())
+	return code.Stop, effects.Stop
 }

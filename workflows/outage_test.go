@@ -1,0 +1,205 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"refundlab/provider"
+	"refundlab/refund"
+	"refundlab/workflows"
+)
+
+// Decision and deadline meet while no worker is alive, so that one workflow task brings both. The order of the history decides,
+// in every case: not the order in which code looks, and not the clock of the task.
+func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
+	terms := refund.Terms{DecideWithin: 2500, CommitWithin: 60_000}
+	late := func(l *lab, id refund.OperationID) { l.untilEvent(id, enumspb.EVENT_TYPE_TIMER_FIRED, 1) }
+
+	t.Run("in time, worker late: approved", func(t *testing.T) {
+		l := newLab(t, refund.ProfileFull)
+		stop := l.worker()
+		view := l.until(l.request(terms).OperationID, refund.StatusApprovalRequired)
+		stop()
+		l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+		late(l, view.OperationID)
+		l.worker()
+		require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+		l.until(view.OperationID, refund.StatusConfirmed)
+	})
+
+	t.Run("after the deadline, worker late: expired", func(t *testing.T) {
+		l := newLab(t, refund.ProfileFull)
+		stop := l.worker()
+		view := l.until(l.request(terms).OperationID, refund.StatusApprovalRequired)
+		stop()
+		late(l, view.OperationID)
+		l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+		require.Equal(t, refund.StatusApprovalRequired, l.view(view.OperationID).Status, "expiry is what the run recorded, not what a clock says")
+		l.worker()
+		require.Equal(t, refund.VerdictExpired, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+		l.until(view.OperationID, refund.StatusExpired)
+		require.Empty(t, l.world.submits)
+	})
+
+	// The worker is gone before it can look at the proposal: proposal, decision and deadline come in one task.
+	for name, c := range map[string]struct {
+		inTime bool
+		want   refund.VerdictCode
+		end    refund.RunStatus
+	}{
+		"in time, while the run was busy: approved":           {true, refund.VerdictAccepted, refund.StatusConfirmed},
+		"after the deadline, while the run was busy: expired": {false, refund.VerdictExpired, refund.StatusExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, refund.ProfileFull)
+			asked, answer := make(chan struct{}), make(chan struct{})
+			l.world.proposing = func(int) error {
+				close(asked)
+				<-answer
+				return nil
+			}
+			stopWorkflows, stopActivities := l.halves()
+			defer stopActivities()
+			view := l.request(terms)
+			<-asked
+			stopWorkflows()
+			close(answer)
+			view = l.until(view.OperationID, refund.StatusApprovalRequired)
+			if c.inTime {
+				l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+			}
+			late(l, view.OperationID)
+			if !c.inTime {
+				l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+			}
+			l.leave(decisionOn(view, "d-2", refund.ChoiceReject))
+			l.worker()
+			require.Equal(t, c.want, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+			l.until(view.OperationID, c.end)
+		})
+	}
+
+	t.Run("before the proposal, worker late: not ready", func(t *testing.T) {
+		l := newLab(t, refund.ProfileFull)
+		view := l.request(terms)
+		l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+		l.worker()
+		require.Equal(t, refund.VerdictNotReady, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+		l.until(view.OperationID, refund.StatusExpired)
+	})
+}
+
+func TestStatusListAndExportNeedNoWorker(t *testing.T) {
+	l := newLab(t, refund.ProfileFull)
+	view := l.request(refund.Terms{CallTimeout: 1000})
+	require.Equal(t, refund.StatusPending, view.Status)
+
+	stop := l.worker(abandons)
+	view = l.until(view.OperationID, refund.StatusApprovalRequired)
+	stop()
+	require.Equal(t, view.Facts, l.view(view.OperationID).Facts)
+
+	// The worker dies while its request is at the provider, before and after the commit.
+	sending, hold := make(chan struct{}, 10), make(chan struct{})
+	l.world.submitting = func(int) *provider.Answer {
+		sending <- struct{}{}
+		<-hold
+		return nil
+	}
+	t.Cleanup(func() { close(hold) })
+	stop = l.worker(abandons)
+	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	<-sending
+	stop()
+	view = l.view(view.OperationID)
+	require.Equal(t, refund.StatusRetryable, view.Status)
+	require.Equal(t, refund.StateSubmitted, view.Facts.State)
+	require.Positive(t, view.Facts.FirstSentAt)
+	require.Equal(t, "d-1", view.Facts.Decision.DecisionID)
+	require.Equal(t, refund.Fence{Term: 1}, view.May.Fence, "Temporal records an attempt when it is over")
+
+	listed := l.list()
+	require.Len(t, listed, 1)
+	require.Equal(t, view.Facts, listed[0].View.Facts)
+	require.Greater(t, listed[0].Since, view.Facts.Intake.At)
+	require.LessOrEqual(t, listed[0].Since, view.Facts.FirstSentAt.Add(time.Second))
+
+	export, err := l.client.Export(l.ctx(), view.OperationID)
+	require.NoError(t, err)
+	require.Equal(t, []refund.FactKind{
+		refund.FactIntake, refund.FactModelCall, refund.FactProposal, refund.FactDecision, refund.FactVerdict, refund.FactIntent,
+	}, kinds(export))
+}
+
+func TestSettlementWaitsForTheOpenAttempt(t *testing.T) {
+	l := newLab(t, refund.ProfileFull)
+	l.worker()
+	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
+	sending, answer := make(chan struct{}), make(chan struct{})
+	l.world.submitting = func(n int) *provider.Answer {
+		if n == 1 {
+			return ambiguous()
+		}
+		close(sending)
+		<-answer
+		return nil
+	}
+	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	<-sending
+	settled := make(chan error)
+	go func() {
+		_, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettleClose))
+		settled <- err
+	}()
+	l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED, 1)
+	select {
+	case err := <-settled:
+		t.Fatalf("settled while an attempt was open: %v", err)
+	default:
+	}
+	close(answer)
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(<-settled), "what the attempt learnt came first")
+	l.until(view.OperationID, refund.StatusConfirmed)
+	require.Empty(t, l.world.closes)
+}
+
+func TestSettlementByCloseEndsTheSending(t *testing.T) {
+	l := newLab(t, refund.ProfileFull)
+	l.world.submitting = func(int) *provider.Answer { return ambiguous() }
+	l.worker()
+	view := l.until(l.request(refund.Terms{Backoff: 10_000}).OperationID, refund.StatusApprovalRequired)
+	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	require.Equal(t, refund.StatusRetryable, l.until(view.OperationID, refund.StatusRetryable).Status)
+	began := time.Now()
+	view, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettleClose))
+	require.NoError(t, err)
+	require.Equal(t, refund.StatusRejected, view.Status)
+	require.Equal(t, refund.CodeClosed, view.Reason)
+	require.Less(t, time.Since(began), 8*time.Second, "the pause before the next send is not waited for")
+	require.Equal(t, refund.Fence{Term: 2, Seq: 1}, l.world.closes[0])
+
+	again, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettleClose))
+	require.NoError(t, err)
+	require.Equal(t, refund.StatusRejected, again.Status)
+	_, err = l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettlePresumedAbsent))
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+	_, err = l.client.Settle(l.ctx(), settlementOn(view, "s-2", refund.SettleClose))
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+}
+
+// What was known once is kept when the worker dies: no second model call, no second send.
+func TestRecordedResultsOutliveTheWorker(t *testing.T) {
+	l := newLab(t, refund.ProfileOpaque)
+	stop := l.worker()
+	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
+	stop()
+	l.worker(func(o *workflows.WorkerOptions) { o.StickyCache = 0 })
+	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	view = l.until(view.OperationID, refund.StatusConfirmed)
+	require.Equal(t, 1, l.world.proposals)
+	require.Equal(t, "answer-1", view.Facts.Proposal.AnswerID)
+	require.Len(t, l.world.submits, 1)
+}
