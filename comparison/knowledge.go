@@ -24,7 +24,7 @@ func unknownOnlyWherePermitted(t *trial) []string {
 		if f.Conflict != "" { // permitted under every profile
 			continue
 		}
-		authorised := t.Trial.EndedAt < f.Intake.At+refund.Instant(f.Intake.Terms.CommitWithin)
+		authorised := f.Lapsed == "" && t.Trial.EndedAt < f.Intake.At+refund.Instant(f.Intake.Terms.CommitWithin)
 		retained := !t.promise.expires || f.FirstSentAt == 0 ||
 			t.Trial.EndedAt+refund.Instant(f.Intake.Terms.CallTimeout) < f.FirstSentAt+refund.Instant(f.Intake.Terms.Retention)
 		switch {
@@ -54,7 +54,8 @@ func statusAgainstFacts(v refund.View) string {
 	case refund.StatusConfirmed:
 		fits = f.State == refund.StateConfirmed && f.Receipt != nil
 	case refund.StatusRejected:
-		fits = f.State == refund.StateRejected && f.Rejected != "" && f.Receipt == nil
+		byPerson := f.Decision != nil && f.Decision.Choice == refund.ChoiceReject
+		fits = f.Receipt == nil && (f.State == refund.StateRejected && f.Rejected != "" || byPerson && f.State != refund.StateConfirmed)
 	case refund.StatusExpired:
 		fits = f.Expired && !decided
 	case refund.StatusPending:

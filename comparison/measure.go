@@ -20,7 +20,7 @@ type Measures struct {
 	// FromTop counts the workflow tasks for which the workflow function ran again from its first line.
 	FromTop  int
 	Attempts []string // activities that completed in a later attempt than the first
-	Reused   []string // recorded results that were used after the fault instead of being made again
+	Reused   []Reused // recorded results that were used after the fault instead of being made again
 	Removed  []Removal
 	Entries  int
 	Statuses []string // of the runs, sorted by name
@@ -33,6 +33,15 @@ type Measures struct {
 	CPU      int64 // of the workers, in milliseconds
 	RSS      int64 // the largest of a worker, in kB
 }
+
+// Reused is one result that was not made a second time.
+type Reused struct {
+	name  string
+	means string // the record or promise that made it possible
+	by    Guarantor
+}
+
+func (r Reused) String() string { return r.name }
 
 // Recovery is the time that the fault cost, in milliseconds; -1 where there is none to measure.
 type Recovery struct {
@@ -120,11 +129,16 @@ func (t *trial) mainFault() (evidence.Fired, bool) {
 
 func measureFault(t *trial, hit evidence.Fired, m *Measures) {
 	var faultsHit []string
-	for _, fired := range t.Trial.Fired {
-		faultsHit = append(faultsHit, fmt.Sprintf("%s %s at %s", fired.Action, fired.Victim, fired.Point))
+	for _, rule := range t.Trial.Schedule { // not in the order in which racers came to stand
+		if fired, ok := t.fired(rule.Name); ok {
+			faultsHit = append(faultsHit, fmt.Sprintf("%s %s at %s", fired.Action, fired.Victim, fired.Point))
+		}
 	}
 	m.Fault = strings.Join(faultsHit, ", ")
 	operation := t.operationAt(hit.Seq)
+	if hit.Action == faults.Hold { // what was held cannot recover before it is let go
+		hit.Seq, hit.At = hit.DoneSeq, t.timeOf(hit.DoneSeq)
+	}
 	stopped := hit.Action == faults.Kill || hit.Action == faults.Freeze
 	var steps []evidence.Crossing
 	for _, c := range t.Trace {
@@ -199,24 +213,47 @@ func firstActions(steps []evidence.Crossing) string {
 // explain names the time-outs of the budget that had to pass before the engine could notice what happened.
 func explain(trial evidence.Trial, hit evidence.Fired) string {
 	b := trial.Budget
-	switch {
-	case hit.Action != faults.Kill && hit.Action != faults.Freeze:
-		return fmt.Sprintf("call time-out %d, backoff %d", b.CallTimeoutMS, b.BackoffMS)
-	case trial.Engine == "handrolled":
+	temporal := trial.Engine == "temporal"
+	backoff := fmt.Sprintf("backoff %d", b.BackoffMS)
+	if temporal {
+		backoff += ", timer up to 1000 late"
+	}
+	switch hit.Action {
+	case faults.Hold:
+		return "none: counted from the release"
+	case faults.Duplicate:
+		return "none"
+	case faults.Lose, faults.Refuse: // the caller sees it at once
+		return backoff
+	case faults.Kill, faults.Freeze:
+	default:
+		return fmt.Sprintf("call time-out %d, %s", b.CallTimeoutMS, backoff)
+	}
+	if !temporal {
 		return fmt.Sprintf("lease %d", b.LeaseMS)
 	}
+	var text string
 	switch hit.Point.Boundary {
 	case faults.Intake, faults.Decision, faults.CallerReply:
-		return fmt.Sprintf("workflow task %d, sticky queue %d", b.WorkflowTaskTimeoutMS, b.StickyTimeoutMS)
+		text = fmt.Sprintf("workflow task %d", b.WorkflowTaskTimeoutMS)
 	case faults.Intent, faults.WorkflowTask, faults.Finish:
-		return fmt.Sprintf("workflow task %d, sticky queue %d, or start-to-close %d of the activity that was handed over", b.WorkflowTaskTimeoutMS, b.StickyTimeoutMS, b.StartToCloseMS)
+		text = fmt.Sprintf("workflow task %d, or start-to-close %d of the activity that was handed over", b.WorkflowTaskTimeoutMS, b.StartToCloseMS)
+	default:
+		text = fmt.Sprintf("start-to-close %d, %s", b.StartToCloseMS, backoff)
 	}
-	return fmt.Sprintf("start-to-close %d, backoff %d, timer up to 1000 late, sticky queue %d", b.StartToCloseMS, b.BackoffMS, b.StickyTimeoutMS)
+	if b.StickyTimeoutMS > 0 {
+		text += fmt.Sprintf(", sticky queue %d", b.StickyTimeoutMS)
+	}
+	if hit.Action == faults.Freeze {
+		text += ", again for each task that the frozen worker's open polls took"
+	}
+	return text
 }
 
-// reused lists the recorded results that were there when the fault hit and were not made again.
-func reused(t *trial, hit evidence.Fired) []string {
-	var results []string
+// reused lists the recorded results that were there when the fault hit and were not made again, and the receipts that the
+// provider gave a second time.
+func reused(t *trial, hit evidence.Fired) []Reused {
+	var results []Reused
 	for _, result := range []struct {
 		name   string
 		record faults.Boundary
@@ -232,18 +269,17 @@ func reused(t *trial, hit evidence.Fired) []string {
 			again += len(filter(t.crossings(maker, faults.Before, ""), func(c evidence.Crossing) bool { return c.Seq > hit.Seq }))
 		}
 		if len(recorded) > 0 && again == 0 {
-			results = append(results, result.name)
+			results = append(results, Reused{result.name, "recorded " + result.name, ByEngine})
 		}
 	}
-	for _, r := range t.present() {
-		for _, verb := range []string{"submit", "lookup", "close"} {
-			got := filter(t.received(verb, r.id), func(x evidence.Received) bool { return x.Outcome == "receipt" })
-			if len(got) > 0 && r.export.View.Status == refund.StatusConfirmed {
-				results = append(results, "the provider's receipt, by "+verb)
-				break
-			}
+	for _, call := range []struct{ verb, means string }{{"submit", "operation id"}, {"lookup", "look-up"}, {"close", "close"}} {
+		given := slices.ContainsFunc(t.present(), func(r run) bool {
+			return r.export.View.Status == refund.StatusConfirmed &&
+				slices.ContainsFunc(t.received(call.verb, r.id), func(x evidence.Received) bool { return x.Outcome == "receipt" })
+		})
+		if given {
+			results = append(results, Reused{"the provider's receipt by " + call.verb, call.means, ByProvider})
 		}
 	}
-	slices.Sort(results)
-	return slices.Compact(results)
+	return results
 }

@@ -21,9 +21,10 @@ const (
 
 // Removal is one check that kept a copy, a late message or a misused key from taking effect.
 type Removal struct {
-	Check string    // what it compared
+	Check string    // what it did
 	Party string    // where it stands
-	By    Guarantor //
+	Means string    // what it works by
+	By    Guarantor // who provides it
 	Count int       // how often it was seen in the evidence
 }
 
@@ -34,30 +35,30 @@ func (r Removal) String() string {
 // removals lists what removed duplicates and misuse, each seen at the party that did it.
 func removals(t *trial) []Removal {
 	var list []Removal
-	add := func(count int, by Guarantor, party, check string) {
+	add := func(count int, by Guarantor, party, means, check string) {
 		if count > 0 {
-			list = append(list, Removal{Check: check, Party: party, By: by, Count: count})
+			list = append(list, Removal{Check: check, Party: party, Means: means, By: by, Count: count})
 		}
 	}
 	received := func(verb, outcome string) int {
 		return len(filter(t.Provider.Received, func(r evidence.Received) bool { return r.Verb == verb && r.Outcome == outcome }))
 	}
-	add(received("submit", "receipt"), ByProvider, "provider", "stored receipt returned for a repeated submit")
-	add(t.repeatedRefusals(), ByProvider, "provider", "stored refusal returned for a repeated submit")
-	add(received("submit", "tombstone"), ByProvider, "provider", "closed operation refused")
+	add(received("submit", "receipt"), ByProvider, "provider", "operation id", "stored receipt returned for a repeated submit")
+	add(t.repeatedRefusals(), ByProvider, "provider", "operation id", "stored refusal returned for a repeated submit")
+	add(received("submit", "tombstone"), ByProvider, "provider", "tombstone", "closed operation refused")
 	for _, verb := range []string{"submit", "lookup", "close"} {
-		add(received(verb, "stale-fence"), ByProvider, "provider", "lower fence refused on "+verb)
+		add(received(verb, "stale-fence"), ByProvider, "provider", "fence", "lower fence refused on "+verb)
 	}
-	add(received("submit", "conflict"), ByProvider, "provider", "other digest under the same key refused")
+	add(received("submit", "conflict"), ByProvider, "provider", "digest", "other digest under the same key refused")
 	for _, code := range []refund.Code{refund.CodeOrderVersionChanged, refund.CodeApprovalExpired, refund.CodeInsufficientBalance} {
 		refusals := filter(t.Provider.Operations, func(o evidence.Operation) bool { return o.Result == "refusal" && o.Code == code })
-		add(len(refusals), ByProvider, "provider", string(code)+" at the commit")
+		add(len(refusals), ByProvider, "provider", "check at the commit", string(code)+" at the commit")
 	}
-	add(received("lookup", "receipt"), ByApplication, "submit step", "looked up instead of sending again")
-	add(received("close", "receipt"), ByApplication, "submit step", "closed instead of sending again")
-	add(t.neverSentAgain(), ByApplication, "submit step", "no second send, outcome left UNKNOWN")
-	add(len(filter(t.Provider.Notices, func(n evidence.NoticeArrival) bool { return n.Duplicate })), ByProvider, "notice receiver", "revision seen before")
-	add(t.repeatedDecisions(), ByApplication, "decision rule", "decision id seen before, its verdict returned")
+	add(received("lookup", "receipt"), ByApplication, "submit step", "look-up rule", "looked up instead of sending again")
+	add(received("close", "receipt"), ByApplication, "submit step", "close rule", "closed instead of sending again")
+	add(t.neverSentAgain(), ByApplication, "submit step", "profile rule", "no second send, outcome left UNKNOWN")
+	add(len(filter(t.Provider.Notices, func(n evidence.NoticeArrival) bool { return n.Duplicate })), ByProvider, "notice receiver", "revision", "revision seen before")
+	add(t.repeatedDecisions(), ByApplication, "decision rule", "decision id", "decision id seen before, its verdict returned")
 	for _, code := range []refund.VerdictCode{
 		refund.VerdictAlreadyDecided, refund.VerdictExpired, refund.VerdictDigestMismatch, refund.VerdictOrderMismatch,
 		refund.VerdictSelfApproval, refund.VerdictNotReady, refund.VerdictRunClosed, refund.VerdictInvalid,
@@ -66,30 +67,27 @@ func removals(t *trial) []Removal {
 		for _, r := range t.present() {
 			n += len(r.verdictsWith(code))
 		}
-		add(n, ByApplication, "decision rule", "verdict "+string(code))
+		add(n, ByApplication, "decision rule", "decision rule", "verdict "+string(code))
 	}
 	answered := func(code refund.Code) int {
 		return len(filter(t.Answers, func(a evidence.Answer) bool { return codeOf(a) == string(code) }))
 	}
-	add(answered(refund.CodeDecisionConflict), ByApplication, "decision rule", "decision id with other content refused")
-	add(answered(refund.CodeKeyConflict), ByApplication, "intake", "request id with other parameters refused")
-	add(len(filter(t.answers("request"), func(a evidence.Answer) bool { return replyOf(a).Existing })), ByEngine, intakeParty(t.Trial.Engine), "request id seen before")
-	add(t.refusedWrites(), ByEngine, recordParty(t.Trial.Engine), "write of a former owner refused")
+	add(answered(refund.CodeDecisionConflict), ByApplication, "decision rule", "decision id", "decision id with other content refused")
+	add(answered(refund.CodeKeyConflict), ByApplication, "intake", "digest", "request id with other parameters refused")
+	add(len(filter(t.answers("request"), func(a evidence.Answer) bool { return replyOf(a).Existing })), ByEngine, recordParty(t.Trial.Engine), intakeKey(t.Trial.Engine), "request id seen before")
+	add(t.refusedWrites(), ByEngine, recordParty(t.Trial.Engine), recordKey(t.Trial.Engine), "write of a former owner refused")
 	return list
 }
 
-func intakeParty(engine string) string {
-	if engine == "temporal" {
-		return "Temporal server, workflow id"
-	}
-	return "journal, key of runs"
-}
+func intakeKey(engine string) string   { return byEngine(engine, "workflow id", "key of runs") }
+func recordParty(engine string) string { return byEngine(engine, "Temporal server", "journal") }
+func recordKey(engine string) string   { return byEngine(engine, "task token", "generation and lease") }
 
-func recordParty(engine string) string {
+func byEngine(engine, temporal, handrolled string) string {
 	if engine == "temporal" {
-		return "Temporal server, task token"
+		return temporal
 	}
-	return "journal, generation and lease"
+	return handrolled
 }
 
 // refusedWrites counts completions and writes of workers that the far side refused. An answer that could not be had is not a
@@ -141,20 +139,16 @@ func (t *trial) neverSentAgain() int {
 // guarantors lists who gave what in a trial: the checks that removed something, and the records that were used again.
 func guarantors(m Measures) []string {
 	by := map[Guarantor][]string{}
-	for _, removal := range m.Removed {
-		by[removal.By] = append(by[removal.By], removal.Party)
-	}
 	for _, result := range m.Reused {
-		if strings.HasPrefix(result, "the provider's") {
-			by[ByProvider] = append(by[ByProvider], "provider")
-		} else {
-			by[ByEngine] = append(by[ByEngine], "recorded "+result)
-		}
+		by[result.by] = append(by[result.by], result.means)
+	}
+	for _, removal := range m.Removed {
+		by[removal.By] = append(by[removal.By], removal.Means)
 	}
 	var texts []string
 	for _, who := range []Guarantor{ByEngine, ByApplication, ByProvider} {
 		if len(by[who]) > 0 {
-			texts = append(texts, fmt.Sprintf("%s (%s)", who, strings.Join(unique(by[who]), ", ")))
+			texts = append(texts, fmt.Sprintf("%s: %s", who, strings.Join(unique(by[who]), ", ")))
 		}
 	}
 	return texts

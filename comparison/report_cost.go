@@ -142,6 +142,7 @@ func costs(r Result) string {
 		{"from the hit to the end of the run", evidence.ArmFault, func(m Measures) int64 { return m.Recovery.ToEnd }, milliseconds},
 		{"durable facts of all runs of a trial", evidence.ArmClean, func(m Measures) int64 { return int64(m.Facts) }, plain},
 		{"their raw history or journal as JSON, bytes", evidence.ArmClean, func(m Measures) int64 { return int64(m.Raw) }, plain},
+		{"workflow tasks that ran the function from its first line again", evidence.ArmClean, func(m Measures) int64 { return int64(m.FromTop) }, plain},
 		{"CPU time of the workers", evidence.ArmClean, func(m Measures) int64 { return positive(m.CPU) }, milliseconds},
 		{"largest resident set of a worker, MB", evidence.ArmClean, func(m Measures) int64 { return positive(m.RSS / 1024) }, plain},
 		{"model requests billed", evidence.ArmFault, func(m Measures) int64 { return int64(m.Model) }, plain},

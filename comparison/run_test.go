@@ -40,7 +40,9 @@ func undisturbed(engine string) *scene {
 	})
 	s.Provider.Received = s.Provider.Received[:1]
 	s.change("r1", func(e *refund.Export) {
-		e.Facts = filter(e.Facts, func(f refund.Fact) bool { return f.Fence != refund.Fence{Term: 2, Seq: 1} || f.Kind == refund.FactOutcome })
+		e.Facts = filter(e.Facts, func(f refund.Fact) bool {
+			return f.Fence != refund.Fence{Term: 2, Seq: 1} || f.Kind == refund.FactOutcome
+		})
 	})
 	end := s.expect.Runs["r1"]
 	end.LeastSubmits, end.MostSubmits = 1, 1
