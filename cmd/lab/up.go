@@ -14,7 +14,6 @@ import (
 
 	"refundlab/binaries"
 	"refundlab/cmd/internal/children"
-	"refundlab/cmd/internal/cmdline"
 	"refundlab/refund"
 	"refundlab/temporalserver"
 	"refundlab/workflows"
@@ -51,9 +50,7 @@ The Temporal server is built on first use, which takes minutes, unless --tempora
 			if err := p.check(c.Flags().Changed("temporal-address")); err != nil {
 				return err
 			}
-			ctx, release := cmdline.UntilSignal(c.Context())
-			defer release()
-			return p.run(ctx)
+			return p.run(c.Context())
 		},
 	}
 	c.Flags().StringVar(&p.dir, "dir", "", "`DIRECTORY` for all data (default: a new one, which is named)")
@@ -83,6 +80,9 @@ func (p *playground) check(addressGiven bool) error {
 }
 
 func (p *playground) run(ctx context.Context) error {
+	if err := p.prepareDirectory(); err != nil {
+		return err
+	}
 	err := p.start(ctx)
 	if err == nil {
 		p.printTour()
@@ -95,16 +95,11 @@ func (p *playground) run(ctx context.Context) error {
 	if stopped := p.stop(); err == nil {
 		err = stopped
 	}
-	if p.dir != "" {
-		fmt.Fprintf(p.log, "data and logs stay in %s: go on with --dir %s\n", p.dir, p.dir)
-	}
+	fmt.Fprintf(p.log, "data and logs stay in %s: go on with --dir %s\n", p.dir, p.dir)
 	return err
 }
 
 func (p *playground) start(ctx context.Context) error {
-	if err := p.prepareDirectory(); err != nil {
-		return err
-	}
 	names := []string{binaries.Provider, binaries.Worker, binaries.Starter}
 	if p.temporalAddress == "" && p.temporalCLI == "" {
 		names = append(names, binaries.DevServer)

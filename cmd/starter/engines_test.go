@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,6 @@ func onEachEngine(t *testing.T, profile string, test func(*testing.T, *world)) {
 	t.Run("handrolled", func(t *testing.T) {
 		w := newWorld(t, profile)
 		w.engine = []string{"--engine", "handrolled", "--journal", filepath.Join(w.dir, "journal.db")}
-		// A reader finds a journal, and no run in it, from the first request on.
 		test(t, w)
 	})
 	t.Run("temporal", func(t *testing.T) {
@@ -54,6 +54,8 @@ func onEachEngine(t *testing.T, profile string, test func(*testing.T, *world)) {
 	})
 }
 
+const seed = `[{"tenant":"shop","id":"o-1001","currency":"EUR","captured_minor":10000,"refunded_minor":0,"version":3}]`
+
 func newWorld(t *testing.T, profile string, more ...string) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
@@ -61,7 +63,7 @@ func newWorld(t *testing.T, profile string, more ...string) *world {
 	w.paths, err = binaries.Build(t.Context(), os.Stderr, append(more, binaries.Provider, binaries.Worker)...)
 	require.NoError(t, err)
 	orders := filepath.Join(w.dir, "orders.json")
-	require.NoError(t, os.WriteFile(orders, []byte(`[{"tenant":"shop","id":"o-1001","currency":"EUR","captured_minor":10000,"refunded_minor":0,"version":3}]`), 0o600))
+	require.NoError(t, os.WriteFile(orders, []byte(seed), 0o600))
 	w.provider, err = w.children.Start(t.Context(), "provider", filepath.Join(w.dir, "provider.log"), os.Environ(), w.paths[binaries.Provider],
 		"serve", "--listen", "127.0.0.1:0", "--db", filepath.Join(w.dir, "provider.db"), "--profile", profile, "--orders", orders)
 	require.NoError(t, err)
@@ -70,9 +72,9 @@ func newWorld(t *testing.T, profile string, more ...string) *world {
 }
 
 // worker starts a worker, which ends with the test unless stop was called before.
-func (w *world) worker(t *testing.T, name, provider string) (stop func()) {
+func (w *world) worker(t *testing.T, name, provider string, more ...string) (stop func()) {
 	t.Helper()
-	args := append([]string{"--name", name, "--provider", provider}, w.engine...)
+	args := slices.Concat([]string{"--name", name, "--provider", provider}, w.engine, more)
 	ready, err := w.children.Start(t.Context(), name, filepath.Join(w.dir, name+".log"), os.Environ(), w.paths[binaries.Worker], args...)
 	require.NoError(t, err)
 	require.Equal(t, name, ready)
@@ -244,6 +246,26 @@ func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 		require.Equal(t, "carol", annotated.Facts.PresumedAbsent.By)
 		require.Empty(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "unknown").Runs)
 	})
+}
+
+// Under the profile local the money moves in the journal's own transaction.
+func TestTheJournalsOwnLedger(t *testing.T) {
+	w := newWorld(t, "full")
+	w.engine = []string{"--engine", "handrolled", "--journal", filepath.Join(w.dir, "journal.db")}
+	w.worker(t, "a", w.provider, "--local-orders", filepath.Join(w.dir, "orders.json"))
+	run := []string{"--tenant", "shop", "--request-id", "r-1"}
+	require.Zero(t, w.run(t, append(requestWith(), "--profile", "local")...).exit)
+	require.Zero(t, w.run(t, append([]string{"watch", "--until", "APPROVAL_REQUIRED"}, run...)...).exit)
+	require.Zero(t, w.run(t, append([]string{"approve", "--as", "bob"}, run...)...).exit)
+	require.Zero(t, w.run(t, append([]string{"watch", "--until", "CONFIRMED"}, run...)...).exit)
+	require.Contains(t, w.run(t, append([]string{"status"}, run...)...).stdout, "the ledger is in the journal")
+
+	response, err := http.Get(w.provider + "/v1/orders/shop/o-1001")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var order refund.Order
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&order))
+	require.Zero(t, order.Refunded, "the provider across the network was not asked")
 }
 
 // losingAnswers passes everything on to the provider, but cuts the connection instead of giving the answer to a refund. The

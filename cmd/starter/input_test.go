@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -173,6 +174,11 @@ func TestAnEngineThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheJournalsOwnLedgerIsNotForTemporal(t *testing.T) {
+	args := append([]string{"--engine", "temporal", "--temporal-address", "127.0.0.1:1"}, append(requestWith(), "--profile", "local")...)
+	requireRefused(t, args, refund.CodeInvalidProfile, "profile local is the journal's own ledger")
+}
+
 // requireRefused runs a command line twice: for a person and for a program.
 func requireRefused(t *testing.T, args []string, code refund.Code, text string) {
 	t.Helper()
@@ -218,6 +224,19 @@ func TestWhatCannotBeReachedIsUnavailable(t *testing.T) {
 	}
 	t.Run("journal in a directory that is not there", func(t *testing.T) {
 		requireRefused(t, journal(filepath.Join(dir, "none", "journal.db"), requestWith()...), refund.CodeStoreUnreadable, "none")
+	})
+	t.Run("journal locked by a frozen process", func(t *testing.T) {
+		file := filepath.Join(dir, "locked.db")
+		require.Zero(t, starterRun(t, journal(file, requestWith()...)...).exit)
+		holder, err := sql.Open("sqlite", "file:"+file+"?_txlock=exclusive")
+		require.NoError(t, err)
+		defer holder.Close()
+		tx, err := holder.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer tx.Rollback() //nolint:errcheck // ends the lock
+		got := starterRun(t, journal(file, requestWith("--request-id", "r-2")...)...)
+		require.Equal(t, refund.ExitUnavailable, got.exit)
+		require.Contains(t, got.stderr, "STORE_LOCKED: ")
 	})
 	t.Run("dead Temporal server", func(t *testing.T) {
 		requireRefused(t, []string{"--engine", "temporal", "--temporal-address", "127.0.0.1:1", "list"}, refund.CodeUnavailable, "127.0.0.1:1")

@@ -27,7 +27,7 @@ func printView(w io.Writer, v refund.View) {
 		line("status", "%s (%s)", v.Status, v.Reason)
 	}
 	fmt.Fprintln(w)
-	line("world", "%s", worldText(v.World))
+	line("world", "%s", worldText(in.Terms.Profile, v.World))
 	line("knows", "operation %s, first sent at %s", facts.State, facts.FirstSentAt)
 	if p := facts.Proposal; p == nil {
 		line("", "no proposal after %d of %d model calls", facts.ModelCalls, in.Terms.ModelBudget)
@@ -64,8 +64,10 @@ func ownerText(may refund.May) string {
 	return fmt.Sprintf(", held by nobody (last by %s until %s)", may.Owner, may.Until)
 }
 
-func worldText(world *refund.World) string {
+func worldText(profile refund.ProfileName, world *refund.World) string {
 	switch {
+	case profile == refund.ProfileLocal:
+		return "the ledger is in the journal: what is known is what happened"
 	case world == nil:
 		return "not asked (give --provider)"
 	case world.Receipt != nil:
@@ -92,13 +94,13 @@ func printRuns(w io.Writer, runs []refund.Listed) {
 	_ = table.Flush() // fails only as w does
 }
 
-// printChange is one line of watch.
-func printChange(w io.Writer, v refund.View) {
+// changeText is one line of watch.
+func changeText(v refund.View) string {
 	status := string(v.Status)
 	if v.Reason != "" {
 		status += " (" + string(v.Reason) + ")"
 	}
-	fmt.Fprintf(w, "%s  operation %s  fence %d.%d  next: %s\n", status, v.Facts.State, v.May.Fence.Term, v.May.Fence.Seq, v.May.Next)
+	return fmt.Sprintf("%s  operation %s  fence %d.%d  next: %s", status, v.Facts.State, v.May.Fence.Term, v.May.Fence.Seq, v.May.Next)
 }
 
 func printFacts(w io.Writer, facts []refund.Fact) {

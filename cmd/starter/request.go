@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"refundlab/cmd/internal/engineflags"
 	"refundlab/refund"
 )
 
@@ -76,6 +77,9 @@ func (s *starter) request(c *cobra.Command, f requestFlags) error {
 	terms, err := f.terms(c)
 	if err != nil {
 		return err
+	}
+	if terms.Profile == refund.ProfileLocal && s.engine.Engine != engineflags.Handrolled {
+		return refund.Errorf(refund.CodeInvalidProfile, "profile %s is the journal's own ledger: give --engine %s, or another profile", terms.Profile, engineflags.Handrolled)
 	}
 	if minted {
 		fmt.Fprintf(c.ErrOrStderr(), "request id %s\n", request.RequestID)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -117,11 +118,15 @@ passes first.`,
 func (s *starter) watch(ctx context.Context, c *cobra.Command, engine client, id refund.OperationID, ends []refund.RunStatus) error {
 	reached := false
 	var said error
-	last := refund.StatusPending
+	var status refund.RunStatus
+	var line string
 	err := engine.Watch(ctx, id, func(view refund.View) bool {
-		last = view.Status
-		said = s.reply(c, view, func(w io.Writer) { printChange(w, view) })
-		reached = view.Status.Terminal() || slices.Contains(ends, view.Status)
+		status = view.Status
+		if text := changeText(view); s.json || text != line { // a person is spared what this line does not show
+			line = text
+			said = s.reply(c, view, func(w io.Writer) { fmt.Fprintln(w, text) })
+		}
+		reached = status.Terminal() || slices.Contains(ends, status)
 		return reached || said != nil
 	})
 	switch {
@@ -129,8 +134,8 @@ func (s *starter) watch(ctx context.Context, c *cobra.Command, engine client, id
 		return said
 	case reached:
 		return nil
-	case ctx.Err() != nil:
-		return refund.Errorf(refund.CodeTimeout, "run %s did not get there in time: it was last seen %s", id, last)
+	case ctx.Err() != nil && status != "":
+		return refund.Errorf(refund.CodeTimeout, "run %s did not get there in time: it was last seen %s", id, status)
 	}
 	return err
 }
