@@ -22,9 +22,6 @@ const (
 func entriesAuthorised(t *trial) []string {
 	var violations []string
 	for _, entry := range t.Provider.Ledger {
-		if t.foreign(entry) {
-			continue
-		}
 		r, known := t.runOf(entry.OperationID)
 		if !known {
 			violations = append(violations, fmt.Sprintf("entry %s moved %s under operation %s, of which no run is known", entry.RefundID, entry.Amount, entry.OperationID))

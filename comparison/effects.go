@@ -12,9 +12,7 @@ func oneEntry(t *trial) []string {
 	var violations []string
 	seen := map[refund.OperationID]int{}
 	for _, entry := range t.Provider.Ledger {
-		if t.promise.idempotent || !t.foreign(entry) { // only an idempotent provider binds the id for everyone
-			seen[entry.OperationID]++
-		}
+		seen[entry.OperationID]++
 	}
 	for _, id := range sortedKeys(seen) {
 		if seen[id] > 1 && t.outside[id] == "" {

@@ -208,12 +208,6 @@ func TestI5EveryEntryWasAuthorised(t *testing.T) {
 		{name: "an entry of no known run", change: func(s *scene) {
 			s.enter("00000000-0000-5000-8000-000000000000", "rf-5", refund.Fence{})
 		}, verdict: Fail, checks: []string{"I5"}},
-		{name: "another caller that the script plays", profile: refund.ProfileOpaque, change: func(s *scene) {
-			s.enter(s.id(), "rf-5", refund.Fence{}).DecisionID = "foreign"
-			end := s.expect.Runs["r1"]
-			end.Foreign = []string{"foreign"}
-			s.expect.Runs["r1"] = end
-		}, verdict: Pass},
 	})
 }
 
@@ -437,6 +431,12 @@ func TestNothingArrivesUntraced(t *testing.T) {
 			s.expect.Runs["r1"] = end
 		}, verdict: Fail, checks: []string{"TRACE"}},
 		{name: "a bill behind the suite's back", change: func(s *scene) { s.bill(s.id(), "answer-2") }, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "another caller's use of the operation id", change: func(s *scene) {
+			s.receive("submit", s.id(), refund.Fence{}, "conflict").Digest = "0123456789"
+			end := s.expect.Runs["r1"]
+			end.MostSubmits = 3
+			s.expect.Runs["r1"] = end
+		}, verdict: Pass},
 		{name: "a call that never arrived", change: func(s *scene) { s.cross("B", "provider-call.before", s.id(), "2.1") }, verdict: Pass},
 	})
 }

@@ -70,7 +70,7 @@ func (t *trial) unscoped(id refund.OperationID) string {
 func (t *trial) scopeOfI1(r run) string {
 	switch {
 	case t.promise.expires:
-		submits := t.submits(r)
+		submits := t.received("submit", r.id)
 		if len(submits) > 1 {
 			first, last := submits[0].At, submits[len(submits)-1].At
 			if retention := refund.Instant(r.facts.Intake.Terms.Retention); last-first >= retention {
@@ -96,23 +96,8 @@ func (t *trial) runOf(id refund.OperationID) (run, bool) {
 	return run{}, false
 }
 
-// entries are a run's own entries.
 func (t *trial) entries(id refund.OperationID) []evidence.Entry {
-	return filter(t.Provider.Ledger, func(e evidence.Entry) bool { return e.OperationID == id && !t.foreign(e) })
-}
-
-// submits are the submits received for a run, without those of another caller that the script plays: their digest is not the
-// run's.
-func (t *trial) submits(r run) []evidence.Received {
-	return filter(t.received("submit", r.id), func(x evidence.Received) bool {
-		return len(r.end.Foreign) == 0 || x.Digest == digestOf(r)
-	})
-}
-
-// foreign tells whether an entry belongs to another caller that the script plays.
-func (t *trial) foreign(e evidence.Entry) bool {
-	r, known := t.runOf(e.OperationID)
-	return known && slices.Contains(r.end.Foreign, e.DecisionID)
+	return filter(t.Provider.Ledger, func(e evidence.Entry) bool { return e.OperationID == id })
 }
 
 func (t *trial) received(verb string, id refund.OperationID) []evidence.Received {

@@ -64,9 +64,6 @@ type End struct {
 	LeastSubmits, MostSubmits int
 	// ModelCalls received and billed: the most, where it is less than the run's budget; 0 leaves the budget alone to decide.
 	MostModelCalls int
-	// Foreign lists decision ids under which the script itself, as another caller, used the run's operation id for something
-	// else. Their submits and entries are not the run's: they count neither as Entries nor as submits.
-	Foreign []string
 	// Absent tells that the intake must have stored nothing: no export exists (a request that was refused, or died before
 	// its intake). The other fields except Entries are then without meaning.
 	Absent bool
