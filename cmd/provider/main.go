@@ -25,7 +25,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := &cobra.Command{
 		Use:   "provider",
 		Short: "The refund service, the simulated model and the receiver of notices",
-		Args:  cobra.NoArgs,
 	}
 	root.PersistentFlags().Bool("json", false, "print errors as JSON on standard output")
 	root.AddCommand(serveCommand(), dumpCommand(), healthCommand())

@@ -16,11 +16,13 @@ import (
 )
 
 const (
-	// openTimeout bounds the wait for the file at the start: a file that somebody holds is reported at once.
-	openTimeout = 2 * time.Second
-	// busyTimeout is how long a statement waits for another process's lock, and lockTimeout how long a request waits for
-	// the one writer connection. Both outlast a transaction that is held at a fault point.
-	busyTimeout = 60 * time.Second
+	// busyTimeout is how long a statement waits for another process's lock. No other process has business with this file, so
+	// it is short: a start on a file that somebody holds is refused at once.
+	busyTimeout = 2 * time.Second
+	// openTimeout bounds the start as a whole.
+	openTimeout = 2 * busyTimeout
+	// lockTimeout is how long a request waits for the one connection that writes. It outlasts a transaction that is held at a
+	// fault point.
 	lockTimeout = 60 * time.Second
 )
 
