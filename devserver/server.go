@@ -89,21 +89,16 @@ func claimPorts(o *options, ports portFinder) error {
 	if o.uiPort == 0 {
 		o.uiPort = o.port + 1000
 	}
-	wanted := []struct {
+	type listener struct {
 		flag string
 		port int
-	}{{"port", o.port}}
+	}
+	wanted := []listener{{"port", o.port}}
 	if o.httpPort != 0 {
-		wanted = append(wanted, struct {
-			flag string
-			port int
-		}{"http-port", o.httpPort})
+		wanted = append(wanted, listener{"http-port", o.httpPort})
 	}
 	if !o.headless {
-		wanted = append(wanted, struct {
-			flag string
-			port int
-		}{"ui-port", o.uiPort})
+		wanted = append(wanted, listener{"ui-port", o.uiPort})
 	}
 	for _, w := range wanted {
 		if err := claimable(o.ip, w.port); err != nil {
