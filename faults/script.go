@@ -84,6 +84,11 @@ type Step struct {
 	Quiet bool `json:"quiet,omitempty"`
 }
 
+// Waits tells whether a step does nothing but wait for what the processes do; a deadline that has to pass is the script's own.
+func (s Step) Waits() bool {
+	return s.Do == DoAwait || s.Do == DoFired || s.Do == DoJoin || s.Do == DoRest
+}
+
 // String says the step as the report and the progress display do.
 func (s Step) String() string {
 	words := []string{string(s.Do)}

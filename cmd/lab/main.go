@@ -34,7 +34,7 @@ built or started.`,
   go run ./cmd/lab run --scenario l06-1 --engine handrolled
   go run ./cmd/lab up`,
 	}
-	root.AddCommand(buildCommand(), upCommand(), runCommand(), reportCommand())
+	root.AddCommand(buildCommand(), upCommand(), runCommand(), cardCommand(), reportCommand())
 	return cmdline.Execute(ctx, root, args, cmdline.Streams{In: stdin, Out: stdout, Err: stderr})
 }
 

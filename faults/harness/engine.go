@@ -19,7 +19,7 @@ type Engine struct {
 	Starter []string // up to the verb
 	// WorkerFor adds arguments to a worker under a profile.
 	WorkerFor map[string][]string
-	Env []string // of all its processes, beside the little that every process of a trial inherits
+	Env       []string // of all its processes, beside the little that every process of a trial inherits
 	// Over is the boundary whose after side is the last that a run crosses.
 	Over faults.Boundary
 }

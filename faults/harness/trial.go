@@ -126,11 +126,11 @@ func (t *trial) script(ctx context.Context) error {
 		if step.Only != "" && step.Only != string(t.cell.Arm) {
 			continue
 		}
-		entry := evidence.Step{Text: step.String(), StartSeq: t.trace.mark()}
+		entry := evidence.Step{Text: step.String(), Waits: step.Waits(), StartedAt: now(), StartSeq: t.trace.mark()}
 		if err := t.step(ctx, step); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, step, err)
 		}
-		entry.EndSeq = t.trace.mark()
+		entry.EndSeq, entry.EndedAt = t.trace.mark(), now()
 		t.steps = append(t.steps, entry)
 	}
 	return t.joinAll(ctx)

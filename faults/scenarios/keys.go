@@ -57,7 +57,7 @@ var keys = []scenario{
 			expect.Runs["r2"] = confirmed(1, 1)
 			expect.Verdicts["d2"] = string(refund.VerdictAccepted)
 			return trial{
-				world:  faults.World{Orders: []faults.Order{{ID: order, Currency: "EUR", Captured: 3 * amount, Version: 1}}},
+				world: faults.World{Orders: []faults.Order{{ID: order, Currency: "EUR", Captured: 3 * amount, Version: 1}}},
 				script: script(start("a"), request("r1"), request("r2"), proposed("r1"), proposed("r2"),
 					approve("bob", "d1", "r1"), only(fault, fired("lost")), only(clean, join("bob")), approve("carol", "d2", "r2"), rest),
 				schedule: faults.Schedule{rule("lost", faults.ProviderCall, faults.After, 1, "a", faults.Lose)},
