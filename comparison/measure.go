@@ -46,6 +46,7 @@ func (r Reused) String() string { return r.name }
 // Recovery is the time that the fault cost, in milliseconds; -1 where there is none to measure.
 type Recovery struct {
 	ToFirst int64 // from the hit to the first step of a worker on the same operation
+	Script  int64 // the part of it until the script had done everything that this step needed, such as starting a worker
 	ToEnd   int64 // from the hit to the run's durable end
 	Explain string
 }
@@ -53,7 +54,7 @@ type Recovery struct {
 func measure(t *trial) Measures {
 	m := Measures{
 		Steps: map[faults.Boundary]int{}, Entries: len(t.Provider.Ledger), Model: len(t.Provider.Bill),
-		Elapsed: int64(t.Trial.EndedAt - t.Trial.StartedAt), Recovery: Recovery{ToFirst: -1, ToEnd: -1},
+		Elapsed: int64(t.Trial.EndedAt - t.Trial.StartedAt), Recovery: Recovery{ToFirst: -1, Script: -1, ToEnd: -1},
 		Removed: removals(t),
 	}
 	for _, request := range t.Provider.Bill {
@@ -155,6 +156,7 @@ func measureFault(t *trial, hit evidence.Fired, m *Measures) {
 	}
 	if len(steps) > 0 {
 		m.Recovery.ToFirst = int64(steps[0].At - hit.At)
+		m.Recovery.Script = t.scriptBetween(hit, steps[0])
 		m.FirstAction = firstActions(steps)
 	}
 	for _, r := range t.present() {
@@ -164,6 +166,27 @@ func measureFault(t *trial, hit evidence.Fired, m *Measures) {
 	}
 	m.Recovery.Explain = explain(t.Trial, hit)
 	m.Reused = reused(t, hit)
+}
+
+// scriptBetween is the time from the hit to the last thing before a crossing that script or client did, -1 where there was none.
+func (t *trial) scriptBetween(hit evidence.Fired, first evidence.Crossing) int64 {
+	last := hit.At - 1
+	consider := func(seq int64, at refund.Instant) {
+		if seq > hit.Seq && seq < first.Seq && at > last && at <= first.At {
+			last = at
+		}
+	}
+	for _, step := range t.Trial.Steps {
+		if !step.Waits {
+			consider(step.EndSeq, step.EndedAt)
+		}
+	}
+	for _, c := range t.Trace {
+		if p, known := t.process(c.Process); known && p.Role == "client" && c.Point.When == faults.After {
+			consider(c.Seq, c.At)
+		}
+	}
+	return int64(last - hit.At)
 }
 
 func (t *trial) operationAt(seq int64) string {

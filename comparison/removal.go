@@ -51,9 +51,12 @@ func removals(t *trial) []Removal {
 	}
 	add(received("submit", "conflict"), ByProvider, "provider", "digest", "other digest under the same key refused")
 	for _, code := range []refund.Code{refund.CodeOrderVersionChanged, refund.CodeApprovalExpired, refund.CodeInsufficientBalance} {
-		refusals := filter(t.Provider.Operations, func(o evidence.Operation) bool { return o.Result == "refusal" && o.Code == code })
+		refusals := filter(t.Provider.Operations, func(o evidence.Operation) bool {
+			return o.Result == "refusal" && o.Code == code && t.isOwn(o.OperationID, o.Digest)
+		})
 		add(len(refusals), ByProvider, "provider", "check at the commit", string(code)+" at the commit")
 	}
+	add(t.foreignAnswers(), ByApplication, "submit step", "digest comparison", "answer about another digest recognised")
 	add(received("lookup", "receipt"), ByApplication, "submit step", "look-up rule", "looked up instead of sending again")
 	add(received("close", "receipt"), ByApplication, "submit step", "close rule", "closed instead of sending again")
 	add(t.neverSentAgain(), ByApplication, "submit step", "profile rule", "no second send, outcome left UNKNOWN")
@@ -102,11 +105,22 @@ func (t *trial) refusedWrites() int {
 	}))
 }
 
+// isOwn tells whether a digest is the one of the run with that operation id, and not another caller's.
+func (t *trial) isOwn(id refund.OperationID, d refund.Digest) bool {
+	r, known := t.runOf(id)
+	return known && d == digestOf(r)
+}
+
+// foreignAnswers counts runs that found a conflict which the provider does not name.
+func (t *trial) foreignAnswers() int {
+	return len(filter(t.present(), func(r run) bool { return r.facts.Conflict != "" && !t.promise.conflict }))
+}
+
 // repeatedRefusals counts refusals beyond the first of each operation.
 func (t *trial) repeatedRefusals() int {
 	n := 0
 	for _, r := range t.present() {
-		refusals := filter(t.received("submit", r.id), func(x evidence.Received) bool { return x.Outcome == "refusal" })
+		refusals := filter(t.received("submit", r.id), func(x evidence.Received) bool { return x.Outcome == "refusal" && x.Digest == digestOf(r) })
 		n += max(0, len(refusals)-1)
 	}
 	return n

@@ -42,6 +42,9 @@ func origin(r Result) string {
 	facts.add("started", s.StartedAt.String())
 	facts.add("took", milliseconds(int64(s.EndedAt-s.StartedAt)))
 	facts.add("machine", machineText(s.Machine))
+	if s.PeakMemoryMB > 0 {
+		facts.add("memory, all processes together", fmt.Sprintf("at most %d MB", s.PeakMemoryMB))
+	}
 	for _, v := range s.Versions {
 		facts.add(v.Part, v.Version)
 	}

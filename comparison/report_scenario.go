@@ -16,7 +16,8 @@ func scenarios(r Result) string {
 the fault hit. *First after*: what a worker did first, the victim left out. *Ran again*: the steps that the arm with the fault entered more
 often than the clean arm, later attempts of activities, and how often the workflow function ran from its first line again. *Reused*:
 recorded results that were not made a second time. Times count from the hit (of what was held, from its release) to the first step and
-to the run's durable end. A column of clean / fault compares the two arms.
+to the run's durable end; *for the script*: until the script had started a worker, passed a deadline or sent the decision that this step
+needed. A column of clean / fault compares the two arms.
 
 `)
 	for _, text := range r.Scenarios {
@@ -73,9 +74,9 @@ type waits struct {
 }
 
 type waitRow struct {
-	engine, explain string
-	profiles        []string
-	first, end      []int64
+	engine, explain    string
+	profiles           []string
+	first, script, end []int64
 }
 
 func (w *waits) add(engine, profile string, r Recovery) {
@@ -87,13 +88,13 @@ func (w *waits) add(engine, profile string, r Recovery) {
 	}
 	row := &w.rows[i]
 	row.profiles = append(row.profiles, profile)
-	row.first, row.end = append(row.first, r.ToFirst), append(row.end, r.ToEnd)
+	row.first, row.script, row.end = append(row.first, r.ToFirst), append(row.script, r.Script), append(row.end, r.ToEnd)
 }
 
 func (w *waits) table() string {
-	list := table{head: []string{"engine", "profile", "to first step", "to the end", "time-outs that explain it (ms)"}}
+	list := table{head: []string{"engine", "profile", "to first step", "of it for the script", "to the end", "time-outs that explain it (ms)"}}
 	for _, row := range w.rows {
-		list.add(row.engine, strings.Join(row.profiles, ", "), between(row.first), between(row.end), row.explain)
+		list.add(row.engine, strings.Join(row.profiles, ", "), between(row.first), between(row.script), between(row.end), row.explain)
 	}
 	return list.String()
 }
@@ -101,6 +102,12 @@ func (w *waits) table() string {
 // between prints the least and the most of some durations.
 func between(ms []int64) string {
 	least, most := milliseconds(slices.Min(ms)), milliseconds(slices.Max(ms))
+	switch {
+	case most == "":
+		return ""
+	case least == "": // under one of the profiles there was none
+		least = "none"
+	}
 	if least == most {
 		return least
 	}

@@ -11,37 +11,91 @@ import (
 	"strings"
 )
 
-// owned says for which duty a package, or a single file of one, is there, and whose it is: "temporal" and "handrolled" are
-// what a user of that engine writes, "shared" serves both, "apparatus" exists for trials only. A file falls under its
-// longest prefix.
-var owned = map[string]struct{ duty, owner string }{
-	"refund": {"vocabulary and rules", "shared"},
+// Duties of the source, in the order of the report.
+const (
+	dutyRules     = "vocabulary and rules"
+	dutyCalls     = "calls to the outside world"
+	dutyFlow      = "the flow and its steps"
+	dutyRecord    = "recording facts"
+	dutyOwnership = "ownership, recovery, waking up"
+	dutyDecisions = "decisions and settlements"
+	dutyNotices   = "notices"
+	dutyReading   = "requesting, reading, listing"
+	dutyCommands  = "commands"
+	dutyWorld     = "the outside world, simulated"
+	dutySuite     = "fault suite, judge and report"
+	dutyServers   = "building and running servers"
+)
 
-	"provider":        {"calls to the outside world", "shared"},
-	"provider/ledger": {"the outside world, simulated", "apparatus"},
-	"provider/server": {"the outside world, simulated", "apparatus"},
-	"cmd/provider":    {"the outside world, simulated", "apparatus"},
-
-	"activities": {"steps with effects", "temporal"},
-	"workflows":  {"driving, recording and recovering a run", "temporal"},
-	"handrolled": {"driving, recording and recovering a run", "handrolled"},
-
-	"cmd/worker":  {"commands", "shared"},
-	"cmd/starter": {"commands", "shared"},
-	"cmd/lab":     {"fault suite, judge and report", "apparatus"},
-
-	"faults":         {"fault suite, judge and report", "apparatus"},
-	"comparison":     {"fault suite, judge and report", "apparatus"},
-	"evidence":       {"fault suite, judge and report", "apparatus"},
-	"binaries":       {"building and running servers", "apparatus"},
-	"temporalserver": {"building and running servers", "apparatus"},
-	"devserver":      {"building and running servers", "apparatus"},
+var dutyOrder = []string{
+	dutyRules, dutyCalls, dutyFlow, dutyRecord, dutyOwnership, dutyDecisions, dutyNotices, dutyReading, dutyCommands,
+	dutyWorld, dutySuite, dutyServers,
 }
 
-// dutyOrder is the order of the report.
-var dutyOrder = []string{
-	"vocabulary and rules", "calls to the outside world", "steps with effects", "driving, recording and recovering a run", "commands",
-	"the outside world, simulated", "fault suite, judge and report", "building and running servers",
+// Owners of the source: a user of that engine writes it, it serves both, or it exists for trials only.
+const (
+	temporal   = "temporal"
+	handrolled = "handrolled"
+	shared     = "shared"
+	apparatus  = "apparatus"
+)
+
+// owned says for which duty a package, or a single file of one, is there, and whose it is. A file falls under its longest
+// prefix.
+var owned = map[string]struct{ duty, owner string }{
+	"refund":   {dutyRules, shared},
+	"provider": {dutyCalls, shared},
+
+	"activities":              {dutyFlow, temporal},
+	"activities/notice.go":    {dutyNotices, temporal},
+	"workflows":               {dutyFlow, temporal},
+	"workflows/account.go":    {dutyRecord, temporal},
+	"workflows/record.go":     {dutyRecord, temporal},
+	"workflows/worker.go":     {dutyOwnership, temporal},
+	"workflows/decision.go":   {dutyDecisions, temporal},
+	"workflows/door.go":       {dutyDecisions, temporal},
+	"workflows/settlement.go": {dutyDecisions, temporal},
+
+	"workflows/client.go":        {dutyReading, temporal},
+	"workflows/client_decide.go": {dutyReading, temporal},
+	"workflows/client_read.go":   {dutyReading, temporal},
+	"workflows/dial.go":          {dutyReading, temporal},
+	"workflows/fold.go":          {dutyReading, temporal},
+	"workflows/history.go":       {dutyReading, temporal},
+	"workflows/show.go":          {dutyReading, temporal},
+
+	"handrolled":                {dutyFlow, handrolled},
+	"handrolled/journal.go":     {dutyRecord, handrolled},
+	"handrolled/record.go":      {dutyRecord, handrolled},
+	"handrolled/schema.sql":     {dutyRecord, handrolled},
+	"handrolled/store.go":       {dutyRecord, handrolled},
+	"handrolled/transaction.go": {dutyRecord, handrolled},
+	"handrolled/changes.go":     {dutyOwnership, handrolled},
+	"handrolled/executor.go":    {dutyOwnership, handrolled},
+	"handrolled/lease.go":       {dutyOwnership, handrolled},
+	"handrolled/decide.go":      {dutyDecisions, handrolled},
+	"handrolled/settle.go":      {dutyDecisions, handrolled},
+	"handrolled/outbox.go":      {dutyNotices, handrolled},
+	"handrolled/relay.go":       {dutyNotices, handrolled},
+	"handrolled/client.go":      {dutyReading, handrolled},
+	"handrolled/intake.go":      {dutyReading, handrolled},
+	"handrolled/load.go":        {dutyReading, handrolled},
+
+	"cmd/starter":            {dutyCommands, shared},
+	"cmd/worker":             {dutyCommands, shared},
+	"cmd/worker/journal.go":  {dutyCommands, handrolled},
+	"cmd/worker/temporal.go": {dutyCommands, temporal},
+
+	"cmd/provider":    {dutyWorld, apparatus},
+	"provider/ledger": {dutyWorld, apparatus},
+	"provider/server": {dutyWorld, apparatus},
+	"cmd/lab":         {dutySuite, apparatus},
+	"comparison":      {dutySuite, apparatus},
+	"evidence":        {dutySuite, apparatus},
+	"faults":          {dutySuite, apparatus},
+	"binaries":        {dutyServers, apparatus},
+	"devserver":       {dutyServers, apparatus},
+	"temporalserver":  {dutyServers, apparatus},
 }
 
 // CountLines counts the source below root, one Lines for each directory and duty, in the order of duties and names. What is

@@ -105,9 +105,12 @@ type Fired struct {
 
 // Step is one step of the script as it was played.
 type Step struct {
-	Text     string `json:"text"` // as the scenario's script says it
-	StartSeq int64  `json:"start_seq"`
-	EndSeq   int64  `json:"end_seq"`
+	Text      string         `json:"text"`            // as the scenario's script says it, beginning with the verb
+	Waits     bool           `json:"waits,omitempty"` // it does nothing: it waits for what the processes do
+	StartSeq  int64          `json:"start_seq"`
+	EndSeq    int64          `json:"end_seq"`
+	StartedAt refund.Instant `json:"started_at,omitempty"`
+	EndedAt   refund.Instant `json:"ended_at,omitempty"`
 }
 
 // Crossing is one announcement at one point and the harness's answer to it.

@@ -8,15 +8,17 @@ const SuiteFile = "suite.json"
 
 // Suite is what the harness knows of a whole run.
 type Suite struct {
-	Format    int            `json:"format"`
-	Command   string         `json:"command"` // as the user typed it
-	Filter    Filter         `json:"filter"`
-	Machine   Machine        `json:"machine"`
-	Versions  []Version      `json:"versions"` // of engines and SDKs, in the order of the report
-	Budget    Budget         `json:"budget"`
-	Census    []Lines        `json:"census"` // of the source tree that was built
-	StartedAt refund.Instant `json:"started_at"`
-	EndedAt   refund.Instant `json:"ended_at"`
+	Format   int       `json:"format"`
+	Command  string    `json:"command"` // as the user typed it
+	Filter   Filter    `json:"filter"`
+	Machine  Machine   `json:"machine"`
+	Versions []Version `json:"versions"` // of engines and SDKs, in the order of the report
+	Budget   Budget    `json:"budget"`
+	// PeakMemoryMB is the most that all processes of the run held at one time, 0 where nobody looked.
+	PeakMemoryMB int64          `json:"peak_memory_mb,omitempty"`
+	Census       []Lines        `json:"census"` // of the source tree that was built
+	StartedAt    refund.Instant `json:"started_at"`
+	EndedAt      refund.Instant `json:"ended_at"`
 	// Trials maps a trial's directory, relative and with slashes, to the SHA-256 of its trial.json.
 	Trials map[string]string `json:"trials"`
 }

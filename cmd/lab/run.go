@@ -130,7 +130,7 @@ func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	suite.EndedAt = refund.At(time.Now())
+	suite.EndedAt, suite.PeakMemoryMB = refund.At(time.Now()), int64(peak>>20)
 	if err := evidence.SaveSuite(root, suite); err != nil {
 		return err
 	}
