@@ -25,7 +25,7 @@ func (r Result) Report() string {
 	b.WriteString("# One refund through two durable executors: what the evidence shows\n\n")
 	b.WriteString("Generated from evidence by `lab run` and `lab report`; no line below is written by hand except the explanations between the tables.\n\n")
 	for _, section := range []func(Result) string{
-		origin, limits, summary, unpassed, scenarios, duplicates, leftToUser, costs, code,
+		origin, limits, summary, unpassed, eachScenario, duplicates, leftToUser, costs, code,
 	} {
 		b.WriteString(section(r))
 	}

@@ -9,7 +9,7 @@ import (
 	"refundlab/faults"
 )
 
-func scenarios(r Result) string {
+func eachScenario(r Result) string {
 	var b strings.Builder
 	b.WriteString("## Scenarios\n\n")
 	b.WriteString(`Of each scenario the arm with the fault, beside the clean arm where it says so. *Last durable fact*: the engine's last record before

@@ -81,6 +81,7 @@ var owned = map[string]struct{ duty, owner string }{
 	"handrolled/intake.go":      {dutyReading, handrolled},
 	"handrolled/load.go":        {dutyReading, handrolled},
 
+	"cmd/internal":           {dutyCommands, shared},
 	"cmd/starter":            {dutyCommands, shared},
 	"cmd/worker":             {dutyCommands, shared},
 	"cmd/worker/journal.go":  {dutyCommands, handrolled},
