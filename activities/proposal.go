@@ -25,7 +25,7 @@ type CheckOrderResult struct {
 // order that could not be read is an error, to be tried again.
 func (a *Activities) CheckOrder(ctx context.Context, request CheckOrderRequest) (CheckOrderResult, error) {
 	in := request.Intake
-	order, err := a.Refunds.Order(ctx, in.Request.Tenant, in.Request.Order)
+	order, err := a.bounded(in).Order(ctx, in.Request.Tenant, in.Request.Order)
 	if refund.CodeOf(err) == refund.CodeOrderNotFound {
 		return CheckOrderResult{Rejected: refund.CodeOrderNotFound}, nil
 	}
@@ -56,7 +56,9 @@ func (a *Activities) Propose(ctx context.Context, request ProposeRequest) (Propo
 	}
 	stop := heartbeat(ctx)
 	defer stop()
-	proposal, err := a.Model.Propose(ctx, request.Intake, request.Order)
+	calling, cancel := context.WithTimeout(ctx, callTimeout(request.Intake.Terms))
+	defer cancel()
+	proposal, err := a.Model.Propose(calling, request.Intake, request.Order)
 	if err != nil {
 		return ProposeResult{}, failure(err)
 	}

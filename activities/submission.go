@@ -47,7 +47,7 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	}
 	// A zombie attempt finds its context over, or the fence raised by a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}
-	answer := provider.CheckAndSubmit(ctx, a.Refunds, in, request.Decision, fence, a.Now)
+	answer := provider.CheckAndSubmit(ctx, a.bounded(in), in, request.Decision, fence, a.Now)
 	if answer.Observation == refund.ObservedAmbiguous && profile.Idempotent {
 		return SubmitResult{}, unanswered(answer)
 	}
@@ -72,7 +72,7 @@ func (a *Activities) LookUp(ctx context.Context, request LookUpRequest) (LookUpR
 		return LookUpResult{}, ctx.Err()
 	}
 	fence := fenceOf(ctx, request.Round)
-	answer := a.Refunds.LookUp(ctx, request.Intake, &fence)
+	answer := a.bounded(request.Intake).LookUp(ctx, request.Intake, &fence)
 	if answer.Observation == refund.ObservedNotFound || answer.Observation == refund.ObservedAmbiguous {
 		return LookUpResult{}, unanswered(answer)
 	}
@@ -95,7 +95,7 @@ func (a *Activities) Close(ctx context.Context, request CloseRequest) (CloseResu
 	if ctx.Err() != nil {
 		return CloseResult{}, ctx.Err()
 	}
-	answer := a.Refunds.Close(ctx, request.Intake, fenceOf(ctx, request.Round))
+	answer := a.bounded(request.Intake).Close(ctx, request.Intake, fenceOf(ctx, request.Round))
 	if answer.Observation == refund.ObservedAmbiguous {
 		return CloseResult{}, unanswered(answer)
 	}

@@ -35,6 +35,7 @@ func (l *lab) list() (listed []refund.Listed) {
 }
 
 func TestRefundIsRequestedApprovedAndConfirmed(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	l.worker()
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -69,6 +70,7 @@ func TestRefundIsRequestedApprovedAndConfirmed(t *testing.T) {
 }
 
 func TestRepeatedRequestFindsItsRunOpenAndClosed(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	view := l.request(refund.Terms{})
 	again := func(change func(*refund.Request)) (refund.View, bool, error) {
@@ -104,11 +106,13 @@ func TestRepeatedRequestFindsItsRunOpenAndClosed(t *testing.T) {
 }
 
 func TestEqualRequestsUnderTwoKeysAreTwoRefunds(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	require.NotEqual(t, l.request(refund.Terms{}).OperationID, l.request(refund.Terms{}).OperationID)
 }
 
 func TestVerdictIsPendingUntilAWorkerRunsAndThenFinal(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	stop := l.worker()
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -139,6 +143,7 @@ func TestVerdictIsPendingUntilAWorkerRunsAndThenFinal(t *testing.T) {
 }
 
 func TestSameDecisionIDWithOtherContentIsAConflictForItsSender(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	stop := l.worker()
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -166,6 +171,7 @@ func TestDecisionOnAClosedRunIsAnsweredFromItsRecord(t *testing.T) {
 		"rejected": {refund.Terms{}, func(w *world) { w.order.Refunded = 9000 }, refund.StatusRejected, refund.VerdictRunClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t, refund.ProfileFull)
 			c.world(l.world)
 			l.worker()
@@ -178,6 +184,7 @@ func TestDecisionOnAClosedRunIsAnsweredFromItsRecord(t *testing.T) {
 }
 
 func TestTerminatedRunIsListedWithWhatItHadRecorded(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	view := l.request(refund.Terms{})
 	connection := l.dial()
@@ -191,6 +198,7 @@ func TestTerminatedRunIsListedWithWhatItHadRecorded(t *testing.T) {
 }
 
 func TestWatchSeesWhatTimeAloneChanges(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	stop := l.worker(abandons)
 	view := l.until(l.request(refund.Terms{DecideWithin: 1500, CallTimeout: 5000}).OperationID, refund.StatusApprovalRequired)
@@ -209,6 +217,7 @@ func TestWatchSeesWhatTimeAloneChanges(t *testing.T) {
 }
 
 func TestClientSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	unknown := refund.NewOperationID("shop", refund.Kind, "never-asked")
 	_, err := l.client.View(l.ctx(), unknown)

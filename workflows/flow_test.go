@@ -72,8 +72,8 @@ func newFlow(t *testing.T, profile refund.ProfileName, terms ...func(*refund.Ter
 	f.SetWorkflowRunTimeout(10 * 365 * 24 * time.Hour) // the environment caps activities by it
 	f.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{workflows.Door()}, DisableRegistrationAliasing: true})
 	f.world.now = func() refund.Instant { return refund.At(f.Now()) }
-	workflows.Register(workflowsOf{f.TestWorkflowEnvironment})
-	f.world.activities().Register(activitiesOf{f.TestWorkflowEnvironment})
+	workflows.Register(f)
+	f.world.activities().Register(f)
 	f.OnUpsertMemo(mock.Anything).Run(func(args mock.Arguments) { f.recorded(args.Get(0).(map[string]any)) }).Return(nil)
 	status := temporal.NewSearchAttributeKeyKeyword("RefundStatus")
 	f.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
@@ -155,16 +155,6 @@ func (f *flow) settle(at time.Duration, id string, kind refund.SettlementKind, c
 	}
 	f.after(at, func() { f.SignalWorkflow(workflows.SettlementSignal, s) })
 }
-
-// The SDK's environment has the methods that registering needs, but not those for Nexus in the form of the interface.
-type (
-	workflowsOf struct {
-		*testsuite.TestWorkflowEnvironment
-	}
-	activitiesOf struct {
-		*testsuite.TestWorkflowEnvironment
-	}
-)
 
 // answers are the codes of the settlements' answers in the order in which they were recorded; "" is "taken".
 func (f *flow) answers() (codes []refund.Code) {

@@ -44,14 +44,19 @@ func (r *run) checkOrderOptions(ctx workflow.Context) workflow.ActivityOptions {
 	}
 }
 
+// heartbeatTimeout makes the death of a worker known before the time of a slow model is over. It is never below two seconds: a
+// beat that a busy machine misses is a model call for nothing.
+func (r *run) heartbeatTimeout() time.Duration {
+	return max(2*time.Second, min(r.callTimeout()/2, 10*time.Second))
+}
+
 func (r *run) proposeOptions(ctx workflow.Context) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    r.callTimeout() + reportSlack,
 		ScheduleToCloseTimeout: r.until(ctx, r.Intake.DecideBy()),
-		// Shorter than StartToClose for a slow model only: a beat must not be missed because a machine is busy for a moment.
-		HeartbeatTimeout: min(r.callTimeout()+reportSlack, 10*time.Second),
-		RetryPolicy:      r.retries(1, int32(r.Intake.Terms.ModelBudget)), // I12
-		Summary:          "ask the model",
+		HeartbeatTimeout:       r.heartbeatTimeout(),
+		RetryPolicy:            r.retries(1, int32(r.Intake.Terms.ModelBudget)), // I12
+		Summary:                "ask the model",
 	}
 }
 

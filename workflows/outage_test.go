@@ -19,6 +19,7 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 	late := func(l *lab, id refund.OperationID) { l.untilEvent(id, enumspb.EVENT_TYPE_TIMER_FIRED, 1) }
 
 	t.Run("in time, worker late: approved", func(t *testing.T) {
+		t.Parallel()
 		l := newLab(t, refund.ProfileFull)
 		stop := l.worker()
 		view := l.until(l.request(terms).OperationID, refund.StatusApprovalRequired)
@@ -31,6 +32,7 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 	})
 
 	t.Run("after the deadline, worker late: expired", func(t *testing.T) {
+		t.Parallel()
 		l := newLab(t, refund.ProfileFull)
 		stop := l.worker()
 		view := l.until(l.request(terms).OperationID, refund.StatusApprovalRequired)
@@ -54,6 +56,7 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 		"after the deadline, while the run was busy: expired": {false, refund.VerdictExpired, refund.StatusExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t, refund.ProfileFull)
 			asked, answer := make(chan struct{}), make(chan struct{})
 			l.world.proposing = func(int) error {
@@ -83,6 +86,7 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 	}
 
 	t.Run("before the proposal, worker late: not ready", func(t *testing.T) {
+		t.Parallel()
 		l := newLab(t, refund.ProfileFull)
 		view := l.request(terms)
 		l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
@@ -93,6 +97,7 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 }
 
 func TestStatusListAndExportNeedNoWorker(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	view := l.request(refund.Terms{CallTimeout: 1000})
 	require.Equal(t, refund.StatusPending, view.Status)
@@ -135,6 +140,7 @@ func TestStatusListAndExportNeedNoWorker(t *testing.T) {
 }
 
 func TestSettlementWaitsForTheOpenAttempt(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	l.worker()
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -167,6 +173,7 @@ func TestSettlementWaitsForTheOpenAttempt(t *testing.T) {
 }
 
 func TestSettlementByCloseEndsTheSending(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
 	l.world.submitting = func(int) *provider.Answer { return ambiguous() }
 	l.worker()
@@ -192,6 +199,7 @@ func TestSettlementByCloseEndsTheSending(t *testing.T) {
 
 // What was known once is kept when the worker dies: no second model call, no second send.
 func TestRecordedResultsOutliveTheWorker(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, refund.ProfileOpaque)
 	stop := l.worker()
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -202,4 +210,38 @@ func TestRecordedResultsOutliveTheWorker(t *testing.T) {
 	require.Equal(t, 1, l.world.proposals)
 	require.Equal(t, "answer-1", view.Facts.Proposal.AnswerID)
 	require.Len(t, l.world.submits, 1)
+}
+
+func TestDeathOfAWorkerIsKnownByItsHeartbeatsDuringASlowModelCall(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	asked, hold := make(chan struct{}, 2), make(chan struct{})
+	l.world.proposing = func(int) error {
+		asked <- struct{}{}
+		<-hold
+		return nil
+	}
+	stop := l.worker(abandons)
+	view := l.request(refund.Terms{CallTimeout: 20_000}) // heartbeats within ten seconds, an attempt within 21
+	<-asked
+	stop()
+	gone := time.Now()
+	l.worker()
+	<-asked
+	require.Less(t, time.Since(gone), 15*time.Second)
+	close(hold)
+	view = l.until(view.OperationID, refund.StatusApprovalRequired)
+	require.Equal(t, 2, view.Facts.ModelCalls, "each attempt counts against the budget")
+}
+
+func TestSlowModelCallKeepsItsAttemptByHeartbeats(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	l.world.proposing = func(int) error {
+		<-time.After(3 * time.Second) // beyond the time-out of heartbeats
+		return nil
+	}
+	l.worker()
+	view := l.until(l.request(refund.Terms{CallTimeout: 4_000}).OperationID, refund.StatusApprovalRequired)
+	require.Equal(t, 1, view.Facts.ModelCalls)
 }

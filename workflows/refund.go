@@ -146,7 +146,7 @@ func (r *run) notify() {
 	}
 	for {
 		delivery := workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, r.notifyOptions()), activities.Notify,
-			activities.NotifyRequest{Notice: notice})
+			activities.NotifyRequest{Notice: notice, Timeout: r.Intake.Terms.CallTimeout})
 		if delivery.Get(r.ctx, nil) == nil {
 			return
 		}

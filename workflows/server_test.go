@@ -70,7 +70,7 @@ func newLab(t *testing.T, profile refund.ProfileName) *lab {
 }
 
 func (l *lab) dial() client.Client {
-	connection, err := workflows.Dial(l.t.Context(), client.Options{HostPort: l.address})
+	connection, err := workflows.Dial(l.t.Context(), client.Options{HostPort: l.address, Identity: "test"})
 	require.NoError(l.t, err)
 	return connection
 }

@@ -1,0 +1,340 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"refundlab/activities"
+	"refundlab/provider"
+	"refundlab/refund"
+)
+
+// ports answer as they are told and count what they were asked.
+type ports struct {
+	order    refund.Order
+	orderErr error
+	answer   provider.Answer
+	proposal refund.Proposal
+	err      error // of the model and the receiver of notices
+
+	submits []provider.Submission
+	fences  []refund.Fence // of look-ups and closes
+	calls   int            // of the model and the receiver
+	bounds  []time.Duration
+}
+
+func (p *ports) bound(ctx context.Context) {
+	deadline, ok := ctx.Deadline()
+	if ok {
+		p.bounds = append(p.bounds, time.Until(deadline))
+	}
+}
+
+func (p *ports) Order(ctx context.Context, _, _ string) (refund.Order, error) {
+	p.bound(ctx)
+	return p.order, p.orderErr
+}
+
+func (p *ports) Submit(ctx context.Context, _ refund.Intake, s provider.Submission) provider.Answer {
+	p.bound(ctx)
+	p.submits = append(p.submits, s)
+	return p.answer
+}
+
+func (p *ports) LookUp(ctx context.Context, _ refund.Intake, fence *refund.Fence) provider.Answer {
+	p.bound(ctx)
+	p.fences = append(p.fences, *fence)
+	return p.answer
+}
+
+func (p *ports) Close(ctx context.Context, _ refund.Intake, fence refund.Fence) provider.Answer {
+	p.bound(ctx)
+	p.fences = append(p.fences, fence)
+	return p.answer
+}
+
+func (p *ports) Propose(ctx context.Context, _ refund.Intake, _ refund.Order) (refund.Proposal, error) {
+	p.bound(ctx)
+	p.calls++
+	return p.proposal, p.err
+}
+
+func (p *ports) Send(ctx context.Context, _ refund.Notice) error {
+	p.bound(ctx)
+	p.calls++
+	return p.err
+}
+
+const now refund.Instant = 1_000_000
+
+func newPorts() *ports {
+	return &ports{order: refund.Order{ID: "o1", Currency: "EUR", Captured: 10000, Version: 7}}
+}
+
+func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.TestActivityEnvironment {
+	t.Helper()
+	suite := testsuite.WorkflowTestSuite{}
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	env := suite.NewTestActivityEnvironment()
+	options.DisableRegistrationAliasing = true
+	env.SetWorkerOptions(options)
+	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now }}
+	a.Register(env)
+	return env
+}
+
+func execute[R any](t *testing.T, p *ports, name string, request any) (result R, err error) {
+	t.Helper()
+	value, err := p.environment(t, worker.Options{}).ExecuteActivity(name, request)
+	if err == nil {
+		require.NoError(t, value.Get(&result))
+	}
+	return result, err
+}
+
+func intake(t *testing.T, profile refund.ProfileName) refund.Intake {
+	t.Helper()
+	terms, err := refund.NewTerms(refund.Terms{Profile: profile, CallTimeout: 2000})
+	require.NoError(t, err)
+	return refund.NewIntake(refund.Request{
+		Tenant: "shop", RequestID: "req-1", Order: "o1", Amount: refund.Money{Minor: 4200, Currency: "EUR"}, Reason: "came back", Requester: "user-1",
+	}, terms, now)
+}
+
+func submission(t *testing.T, profile refund.ProfileName) activities.SubmitRequest {
+	t.Helper()
+	in := intake(t, profile)
+	return activities.SubmitRequest{
+		Intake: in, Round: 3, FirstSentAt: now,
+		Decision: refund.Decision{DecisionID: "d-1", OperationID: in.OperationID, Choice: refund.ChoiceApprove, Approver: "user-2", Digest: in.Digest, OrderVersion: 7},
+	}
+}
+
+// An ambiguous answer is Temporal's to repeat exactly where the provider recognises the repetition.
+func TestSubmitLeavesTheRepetitionToTemporalOnlyWhereItIsHarmless(t *testing.T) {
+	for _, profile := range refund.Profiles() {
+		t.Run(string(profile.Name), func(t *testing.T) {
+			p := newPorts()
+			p.answer = provider.Answer{Observation: refund.ObservedAmbiguous, Detail: "cut"}
+			result, err := execute[activities.SubmitResult](t, p, activities.Submit, submission(t, profile.Name))
+			require.Len(t, p.submits, 1)
+			if !profile.Idempotent {
+				require.NoError(t, err)
+				require.Equal(t, refund.ObservedAmbiguous, result.Answer.Observation)
+				require.True(t, result.Sent)
+				return
+			}
+			var failure *temporal.ApplicationError
+			require.ErrorAs(t, err, &failure)
+			require.False(t, failure.NonRetryable())
+			require.Equal(t, string(refund.ObservedAmbiguous), failure.Type())
+			require.Equal(t, temporal.ApplicationErrorCategoryBenign, failure.Category())
+		})
+	}
+}
+
+func TestSubmitReturnsWhatDecidesSomething(t *testing.T) {
+	for _, answer := range []provider.Answer{
+		{Observation: refund.ObservedReceipt, Receipt: &refund.Receipt{RefundID: "r-1"}},
+		{Observation: refund.ObservedRefusal, Refusal: refund.CodeInsufficientBalance},
+		{Observation: refund.ObservedConflict, Detail: "409"},
+		{Observation: refund.ObservedStaleFence, Fence: refund.Fence{Term: 8, Seq: 1}},
+	} {
+		p := newPorts()
+		p.answer = answer
+		result, err := execute[activities.SubmitResult](t, p, activities.Submit, submission(t, refund.ProfileFull))
+		require.NoError(t, err)
+		require.Equal(t, activities.SubmitResult{Answer: answer, Sent: true}, result)
+		require.Equal(t, refund.Fence{Term: 3, Seq: 1}, p.submits[0].Fence)
+	}
+}
+
+func TestSubmitChecksBeforeItSends(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*ports, *activities.SubmitRequest)
+		want   refund.Code
+	}{
+		"order version":  {func(p *ports, _ *activities.SubmitRequest) { p.order.Version = 8 }, refund.CodeOrderVersionChanged},
+		"balance":        {func(p *ports, _ *activities.SubmitRequest) { p.order.Refunded = 9000 }, refund.CodeInsufficientBalance},
+		"time to commit": {func(_ *ports, r *activities.SubmitRequest) { r.Intake.Terms.CommitWithin = 0 }, refund.CodeApprovalExpired},
+		"order unreadable": {func(p *ports, _ *activities.SubmitRequest) {
+			p.orderErr = refund.Errorf(refund.CodeUnavailable, "no answer")
+		}, ""},
+		"forgotten by the provider": {func(_ *ports, r *activities.SubmitRequest) {
+			r.Sent, r.Intake.Terms.Profile, r.FirstSentAt = true, refund.ProfileRetention, now-refund.Instant(r.Intake.Terms.Retention)+4000
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, r := newPorts(), submission(t, refund.ProfileFull)
+			c.change(p, &r)
+			result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+			require.NoError(t, err)
+			require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
+			require.Equal(t, c.want, result.Answer.Refusal)
+			require.Equal(t, r.Sent, result.Sent)
+			require.Empty(t, p.submits)
+		})
+	}
+}
+
+// A frozen worker may start an attempt whose time was over long ago.
+func TestNothingLeavesUnderAContextThatIsOver(t *testing.T) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	in := intake(t, refund.ProfileFull)
+	for name, request := range map[string]any{
+		activities.Propose: activities.ProposeRequest{Intake: in},
+		activities.Submit:  submission(t, refund.ProfileFull),
+		activities.LookUp:  activities.LookUpRequest{Intake: in, Round: 1},
+		activities.Close:   activities.CloseRequest{Intake: in, Round: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPorts()
+			_, _ = p.environment(t, worker.Options{BackgroundActivityContext: over}).ExecuteActivity(name, request)
+			require.Empty(t, p.submits)
+			require.Empty(t, p.fences)
+			require.Zero(t, p.calls)
+		})
+	}
+}
+
+func TestLookUpAndCloseAskAgainUntilTheyKnow(t *testing.T) {
+	in := intake(t, refund.ProfileFull)
+	for name, c := range map[string]struct {
+		request any
+		again   map[refund.Observation]bool
+	}{
+		activities.LookUp: {activities.LookUpRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
+			refund.ObservedAmbiguous: true, refund.ObservedNotFound: true, refund.ObservedReceipt: false, refund.ObservedRefusal: false,
+			refund.ObservedConflict: false, refund.ObservedStaleFence: false,
+		}},
+		activities.Close: {activities.CloseRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
+			refund.ObservedAmbiguous: true, refund.ObservedReceipt: false, refund.ObservedRefusal: false,
+			refund.ObservedConflict: false, refund.ObservedStaleFence: false,
+		}},
+	} {
+		for observation, again := range c.again {
+			t.Run(name+" "+string(observation), func(t *testing.T) {
+				p := newPorts()
+				p.answer = provider.Answer{Observation: observation}
+				result, err := execute[activities.LookUpResult](t, p, name, c.request)
+				require.Equal(t, again, err != nil, "%v", err)
+				if !again {
+					require.Equal(t, observation, result.Answer.Observation)
+				}
+				require.Equal(t, []refund.Fence{{Term: 2, Seq: 1}}, p.fences)
+			})
+		}
+	}
+}
+
+func TestCheckOrderTellsARuleFromAnOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*ports)
+		want   refund.Code
+		fails  bool
+	}{
+		"fine":        {func(*ports) {}, "", false},
+		"no order":    {func(p *ports) { p.orderErr = refund.Errorf(refund.CodeOrderNotFound, "no order o1") }, refund.CodeOrderNotFound, false},
+		"no balance":  {func(p *ports) { p.order.Captured = 1 }, refund.CodeInsufficientBalance, false},
+		"no currency": {func(p *ports) { p.order.Currency = "USD" }, refund.CodeCurrencyMismatch, false},
+		"no answer":   {func(p *ports) { p.orderErr = refund.Errorf(refund.CodeUnavailable, "cut") }, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPorts()
+			c.change(p)
+			result, err := execute[activities.CheckOrderResult](t, p, activities.CheckOrder, activities.CheckOrderRequest{Intake: intake(t, refund.ProfileFull)})
+			require.Equal(t, c.fails, err != nil)
+			require.Equal(t, c.want, result.Rejected)
+		})
+	}
+}
+
+func TestProposeMakesOneCall(t *testing.T) {
+	p := newPorts()
+	p.proposal = refund.Proposal{Recommendation: "approve", Rationale: "fine", OrderVersion: 7, AnswerID: "a-1"}
+	result, err := execute[activities.ProposeResult](t, p, activities.Propose, activities.ProposeRequest{Intake: intake(t, refund.ProfileFull), Order: p.order})
+	require.NoError(t, err)
+	require.Equal(t, p.proposal, result.Proposal)
+	require.Equal(t, 1, p.calls)
+
+	p.err = refund.Errorf(refund.CodeInvalidBody, "cut off")
+	_, err = execute[activities.ProposeResult](t, p, activities.Propose, activities.ProposeRequest{Intake: intake(t, refund.ProfileFull), Order: p.order})
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, string(refund.CodeInvalidBody), failure.Type())
+	require.False(t, failure.NonRetryable(), "the next call may be usable; the budget bounds it")
+	require.Equal(t, 2, p.calls)
+}
+
+func TestEveryCallHasTheTimeOutOfTheTerms(t *testing.T) {
+	in := intake(t, refund.ProfileFull)
+	for name, request := range map[string]any{
+		activities.CheckOrder: activities.CheckOrderRequest{Intake: in},
+		activities.Propose:    activities.ProposeRequest{Intake: in},
+		activities.Submit:     submission(t, refund.ProfileFull),
+		activities.LookUp:     activities.LookUpRequest{Intake: in},
+		activities.Close:      activities.CloseRequest{Intake: in},
+		activities.Notify:     activities.NotifyRequest{Timeout: in.Terms.CallTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPorts()
+			p.answer = provider.Answer{Observation: refund.ObservedRefusal}
+			_, err := p.environment(t, worker.Options{}).ExecuteActivity(name, request)
+			require.NoError(t, err)
+			require.NotEmpty(t, p.bounds)
+			for _, bound := range p.bounds {
+				require.LessOrEqual(t, bound, 2*time.Second)
+			}
+		})
+	}
+}
+
+func TestWrongInputIsNotRetried(t *testing.T) {
+	r := submission(t, refund.ProfileFull)
+	r.Intake.Terms.Profile = "golden"
+	_, err := execute[activities.SubmitResult](t, newPorts(), activities.Submit, r)
+	var failure *temporal.ApplicationError
+	require.True(t, errors.As(err, &failure))
+	require.True(t, failure.NonRetryable())
+	require.Contains(t, activities.Permanent, failure.Type())
+}
+
+func TestNotifyFailsUntilTheReceiverHasAcknowledged(t *testing.T) {
+	p := newPorts()
+	p.err = refund.Errorf(refund.CodeUnavailable, "receiver is down")
+	_, err := execute[activities.NotifyResult](t, p, activities.Notify, activities.NotifyRequest{Timeout: 1000})
+	require.Error(t, err)
+	p.err = nil
+	_, err = execute[activities.NotifyResult](t, p, activities.Notify, activities.NotifyRequest{Timeout: 1000})
+	require.NoError(t, err)
+}
+
+func TestDecidesSeesReceiptsAndRefusals(t *testing.T) {
+	for observation, want := range map[refund.Observation]bool{
+		refund.ObservedReceipt: true, refund.ObservedRefusal: true, refund.ObservedAmbiguous: false, refund.ObservedConflict: false,
+		refund.ObservedNotFound: false, refund.ObservedStaleFence: false, refund.ObservedUnsent: false,
+	} {
+		for _, result := range []any{
+			activities.SubmitResult{Answer: provider.Answer{Observation: observation}},
+			activities.LookUpResult{Answer: provider.Answer{Observation: observation}},
+			activities.CloseResult{Answer: provider.Answer{Observation: observation}},
+		} {
+			text, err := json.Marshal(result)
+			require.NoError(t, err)
+			require.Equal(t, want, activities.Decides(text), "%s", text)
+		}
+	}
+	require.False(t, activities.Decides([]byte("not JSON")))
+}
