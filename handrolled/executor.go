@@ -38,6 +38,7 @@ func (e *Executor) Run(ctx context.Context) error {
 	}
 	var steps sync.WaitGroup
 	slots := make(chan struct{}, width)
+	runs, notices := make(chan struct{}, 1), make(chan struct{}, 1)
 	claim := func(ctx context.Context) (bool, error) {
 		select {
 		case <-ctx.Done():
@@ -52,10 +53,10 @@ func (e *Executor) Run(ctx context.Context) error {
 		steps.Go(func() {
 			defer func() { <-slots }()
 			e.drive(ctx, run)
+			nudge(notices) // its own outcome it need not find out by looking at the file
 		})
 		return true, nil
 	}
-	runs, notices := make(chan struct{}, 1), make(chan struct{}, 1)
 	steps.Go(func() { e.each(ctx, runs, e.Journal.NextWake, claim) })
 	steps.Go(func() { e.each(ctx, notices, e.Journal.NextNotice, e.relay) })
 	for {

@@ -118,19 +118,12 @@ func (s *Store) Close() error { return errors.Join(s.writer.Close(), s.reader.Cl
 // create makes the tables in an empty file, and otherwise checks whose file it is. Switching a fresh file to WAL answers
 // SQLITE_BUSY at once, whatever the time-out, when another process does the same; so it is tried again until the time-out.
 func (s *Store) create(path string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
-	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
-	for {
-		err := s.prepare(ctx)
-		if refund.CodeOf(err) != refund.CodeStoreLocked {
+	for deadline := time.Now().Add(busyTimeout); ; <-retry.C {
+		err := s.prepare(context.Background())
+		if refund.CodeOf(err) != refund.CodeStoreLocked || time.Now().After(deadline) {
 			return wrap(err, "journal %q", path)
-		}
-		select {
-		case <-ctx.Done():
-			return wrap(err, "journal %q", path)
-		case <-retry.C:
 		}
 	}
 }
