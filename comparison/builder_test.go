@@ -79,6 +79,7 @@ func newScene(engine string, profile refund.ProfileName) *scene {
 	s.Trial.Fired = []evidence.Fired{{Rule: "kill-a", Point: hit.Point, Action: faults.Kill, Victim: "A", Seq: hit.Seq, At: hit.At, DoneSeq: s.next(), Proof: "signal 9"}}
 	s.cross("B", "claim.after", run, "2.1")
 	s.cross("B", "intent.before", run, "2.1")
+	s.cross("B", "intent.after", run, "2.1")
 	s.fact("r1", refund.FactIntent, "SEND", "", refund.Fence{Term: 2, Seq: 1})
 	s.cross("B", "provider-call.before", run, "2.1")
 	s.cross("provider", "provider-received.before", run, "2.1")

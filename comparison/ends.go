@@ -116,6 +116,9 @@ func (t *trial) doubledAtProvider(id refund.OperationID) int {
 func (t *trial) sent(boundary faults.Boundary, id refund.OperationID) int {
 	n := 0
 	for _, c := range t.crossings(boundary, faults.Before, id) {
+		if _, known := t.process(c.Process); !known {
+			continue // another caller that the script plays
+		}
 		switch c.Reply {
 		case faults.Refuse:
 		case faults.Duplicate:

@@ -169,6 +169,19 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 			view.Status, view.Facts.Receipt = refund.StatusRejected, nil
 			s.answer(evidence.Answer{Process: "c1", Run: "r1", Verb: "status"}, view)
 		}, verdict: Fail, checks: []string{"I4"}},
+		{name: "sent before the intent was recorded", change: func(s *scene) {
+			s.Trace = filter(s.Trace, func(c evidence.Crossing) bool { return c.Process != "B" || c.Point != point("intent.after") })
+		}, verdict: Fail, checks: []string{"I4"}},
+		{name: "sent although the intent was refused", change: func(s *scene) {
+			for i, c := range s.Trace {
+				if c.Process == "B" && c.Point == point("intent.after") {
+					s.Trace[i].Detail = map[string]string{faults.DetailRefused: "LEASE_LOST"}
+				}
+			}
+		}, verdict: Fail, checks: []string{"I4"}},
+		{name: "on Temporal the activity may start before the answer to its scheduling is back", engine: "temporal", change: func(s *scene) {
+			s.Trace = filter(s.Trace, func(c evidence.Crossing) bool { return c.Process != "B" || c.Point != point("intent.after") })
+		}, verdict: Pass},
 		{name: "a status that does not follow from its facts", change: func(s *scene) {
 			s.change("r1", func(e *refund.Export) { e.View.Facts.State = refund.StateSubmitted })
 		}, verdict: Fail, checks: []string{"I4"}},
@@ -226,6 +239,26 @@ func TestI6NoWriteOfAnOldOwner(t *testing.T) {
 		{name: "the same write was refused", change: func(s *scene) {
 			s.cross("A", "outcome.before", s.id(), "1.1")
 			s.cross("A", "outcome.after", s.id(), "1.1").Detail = map[string]string{faults.DetailRefused: "LEASE_LOST: generation"}
+		}, verdict: Pass},
+		{name: "a write begun after the owner's lease was over", change: func(s *scene) {
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the lease had been renewed", change: func(s *scene) {
+			s.cross("B", "renewal.after", s.id(), "2.1").At += 1000
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Pass},
+		{name: "a write held before it began until the lease was over", change: func(s *scene) {
+			before := s.cross("B", "notified.before", s.id(), "2.1")
+			before.DoneSeq = before.Seq + 15
+			s.cross("A", "renewal.before", s.id(), "1.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the same write was refused by the lease", change: func(s *scene) {
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			after := s.cross("B", "notified.after", s.id(), "2.1")
+			after.At, after.Detail = after.At+1600, map[string]string{faults.DetailRefused: "LEASE_LOST: over"}
 		}, verdict: Pass},
 		{name: "the provider answered a lower fence", change: func(s *scene) {
 			s.receive("close", s.id(), refund.Fence{Term: 1, Seq: 1}, "receipt")
@@ -350,15 +383,31 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 }
 
 func TestI11RunsEndInTime(t *testing.T) {
+	stuck := func(s *scene) {
+		s.change("r1", func(e *refund.Export) {
+			e.View.Status, e.View.Facts.State, e.View.Facts.Receipt = refund.StatusRetryable, refund.StateSubmitted, nil
+		})
+		s.erase()
+		s.Provider.Notices = nil
+	}
+	unfinished := func(s *scene) { s.Trial.Broken, s.Trial.RestSeq = "not at rest in time", 0 }
+	untold := func(s *scene) { s.Provider.Notices = nil }
 	judgeAll(t, []one{
 		{name: "the end came too late", change: func(s *scene) { s.Trial.Budget.BoundMS = 20 }, verdict: Fail, checks: []string{"I11"}},
-		{name: "the end never came", change: func(s *scene) {
-			s.change("r1", func(e *refund.Export) {
-				e.View.Status, e.View.Facts.State, e.View.Facts.Receipt = refund.StatusRetryable, refund.StateSubmitted, nil
-			})
-			s.erase()
-			s.Provider.Notices = nil
-		}, verdict: Fail, checks: []string{"I11", "END"}},
+		{name: "the end never came", change: stuck, verdict: Fail, checks: []string{"I11", "END"}},
+		{name: "the script broke off before the bound was over", change: func(s *scene) { stuck(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the script broke off after the bound was over", change: func(s *scene) {
+			stuck(s)
+			unfinished(s)
+			s.Trial.EndedAt += 20_000
+		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+		{name: "nobody was told of the end", change: untold, verdict: Fail, checks: []string{"I11"}},
+		{name: "nobody was told yet when the script broke off", change: func(s *scene) { untold(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "nobody was told within the bound", change: func(s *scene) {
+			untold(s)
+			unfinished(s)
+			s.Trial.EndedAt += 20_000
+		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
 	})
 }
 

@@ -2,8 +2,10 @@ package comparison
 
 import (
 	"fmt"
+	"slices"
 
 	"refundlab/evidence"
+	"refundlab/faults"
 	"refundlab/refund"
 )
 
@@ -103,69 +105,31 @@ func neverToldOtherwise(t *trial) []string {
 	return violations
 }
 
-// I11: a run that the matrix lets end has ended, within the stated bound counted from the last thing that kept it from going on.
-func endedInTime(t *trial) []string {
+// I4, at its root: before a request leaves, the intent to send it is durable. Otherwise a crash leaves a run that says
+// "nothing was sent" about a refund that is on its way.
+func sentOnlyAsIntended(t *trial) []string {
+	// The server may hand the activity to a worker before the answer to the task that scheduled it is back, so on Temporal the
+	// side before the record is what must come first. The journal's owner waits for its own transaction.
+	side := faults.After
+	if t.Trial.Engine == "temporal" {
+		side = faults.Before
+	}
 	var violations []string
 	for _, r := range t.present() {
-		view := r.export.View
-		if refund.RunStatus(r.end.Status).Terminal() && !view.Status.Terminal() && view.Status != refund.StatusUnknown {
-			violations = append(violations, fmt.Sprintf("run %s is %s at rest and never reached %s", r.name, view.Status, r.end.Status))
-			continue
-		}
-		ended, ok := r.endedAt()
-		if !ok || t.Trial.Budget.BoundMS == 0 {
-			continue
-		}
-		free := t.freeSince(r, ended)
-		if took := ended - free; took > refund.Instant(t.Trial.Budget.BoundMS) {
-			violations = append(violations, fmt.Sprintf("run %s took %d ms from the last event that it waited for to its end; the bound is %d ms", r.name, took, t.Trial.Budget.BoundMS))
+		intents := t.crossings(faults.Intent, side, r.id)
+		for _, call := range t.crossings(faults.ProviderCall, faults.Before, r.id) {
+			if !t.isWorker(call.Process) {
+				continue // another caller that the script plays
+			}
+			intended := slices.ContainsFunc(intents, func(c evidence.Crossing) bool {
+				return c.Seq < call.Seq && !refused(c) && (c.Fence == "" || c.Fence == call.Fence)
+			})
+			if !intended {
+				violations = append(violations, fmt.Sprintf("run %s: %s sent a submit with fence %s before its intent was recorded", r.name, call.Process, call.Fence))
+			}
 		}
 	}
 	return violations
-}
-
-// endedAt is when the run's end became durable.
-func (r run) endedAt() (refund.Instant, bool) {
-	if !r.export.View.Status.Terminal() {
-		return 0, false
-	}
-	for _, kind := range []refund.FactKind{refund.FactOutcome, refund.FactExpiry, refund.FactSettlement, refund.FactClosed} {
-		if facts := r.factsOf(kind); len(facts) > 0 {
-			return facts[len(facts)-1].At, true
-		}
-	}
-	return 0, false
-}
-
-// freeSince is the last moment before the end at which something else than the engine moved the run: its intake, a decision, a
-// person's settlement, a fault and its end, a step of the script.
-func (t *trial) freeSince(r run, ended refund.Instant) refund.Instant {
-	free := r.facts.Intake.At
-	consider := func(at refund.Instant) {
-		if at > free && at <= ended {
-			free = at
-		}
-	}
-	for _, kind := range []refund.FactKind{refund.FactDecision, refund.FactVerdict} {
-		for _, fact := range r.factsOf(kind) {
-			consider(fact.At)
-		}
-	}
-	for _, fired := range t.Trial.Fired {
-		consider(fired.At)
-		consider(t.timeOf(fired.DoneSeq))
-	}
-	for _, p := range t.Trial.Processes {
-		consider(t.timeOf(p.StartSeq))
-	}
-	for _, step := range t.Trial.Steps {
-		consider(t.timeOf(step.StartSeq))
-	}
-	// An expiry waits for its deadline, which nothing in the engine can bring forward.
-	if len(r.factsOf(refund.FactExpiry)) > 0 {
-		consider(r.facts.Intake.At + refund.Instant(r.facts.Intake.Terms.DecideWithin))
-	}
-	return free
 }
 
 // I12: one recorded proposal for everyone, from an answer that the model did give, and no more requests than the budget.

@@ -2,7 +2,9 @@ package comparison
 
 import (
 	"fmt"
+	"slices"
 
+	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
 )
@@ -25,6 +27,7 @@ func noWriteOfOldOwner(t *trial) []string {
 			highest = fact.Fence
 		}
 		violations = append(violations, journalWrites(t, r)...)
+		violations = append(violations, writesBeyondLease(t, r)...)
 		if t.promise.fence {
 			violations = append(violations, providerWrites(t, r)...)
 		}
@@ -67,6 +70,51 @@ func journalWrites(t *trial, r run) []string {
 		}
 	}
 	return violations
+}
+
+// writesBeyondLease looks for writes that began when the owner's lease was over and nobody else had claimed the run yet. A lease
+// begins in the transaction that claims or renews it, so it is over at the latest one lease after that was announced.
+func writesBeyondLease(t *trial, r run) []string {
+	if t.Trial.Engine == "temporal" {
+		return nil
+	}
+	var violations []string
+	until := map[string]refund.Instant{} // by fence
+	for _, c := range t.Trace {
+		if c.Operation != string(r.id) || c.Point.When != faults.After || refused(c) {
+			continue
+		}
+		switch {
+		case c.Point.Boundary == faults.Claim || c.Point.Boundary == faults.Renewal:
+			until[c.Fence] = c.At + refund.Instant(t.Trial.Budget.LeaseMS)
+		case slices.Contains(ownerWrites, c.Point.Boundary) && until[c.Fence] != 0 && t.isWorker(c.Process):
+			if begun := t.begun(c); begun >= until[c.Fence] {
+				violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s, begun %d ms after its lease was over",
+					r.name, c.Process, c.Point.Boundary, c.Fence, begun-until[c.Fence]))
+			}
+		}
+	}
+	return violations
+}
+
+// begun is when, at the earliest, a write began whose after side is given: when its before side was let go.
+func (t *trial) begun(done evidence.Crossing) refund.Instant {
+	before := done.Point
+	before.When = faults.Before
+	i := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool {
+		return c.Point == before && c.Process == done.Process && c.Nth == done.Nth
+	})
+	if i < 0 {
+		return 0
+	}
+	at := t.Trace[i].At
+	for _, c := range t.Trace[i:] {
+		if c.Seq > t.Trace[i].DoneSeq {
+			break
+		}
+		at = c.At
+	}
+	return at
 }
 
 // providerWrites follows the fences of the requests that the provider answered, and those of its commits.

@@ -23,7 +23,7 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 		{"an empty trace", func(s *scene) { s.Trace, s.Provider.Bill, s.Provider.Received = nil, nil, nil }, "the trace is empty"},
 		{"an empty dump", func(s *scene) { s.Provider = evidence.Provider{Profile: refund.ProfileFull} }, "holds no order"},
 		{"another profile", func(s *scene) { s.Provider.Profile = refund.ProfileLenient }, `under profile "lenient"`},
-		{"no process", func(s *scene) { s.Trial.Processes = nil }, "no process is recorded"},
+		{"no process", func(s *scene) { s.Trial.Processes, s.Provider.Bill, s.Provider.Received = nil, nil, nil }, "no process is recorded"},
 		{"a trace out of order", func(s *scene) { s.Trace[1].Seq = s.Trace[0].Seq }, "out of order"},
 		{"an export that is missing", func(s *scene) { s.expect.Runs["r2"] = faults.End{Status: "CONFIRMED"} }, "run r2 has no export"},
 		{"an export that nobody expected", func(s *scene) { delete(s.expect.Runs, "r1") }, "states no end for it"},

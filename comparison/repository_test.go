@@ -1,0 +1,76 @@
+package comparison
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/faults"
+	"refundlab/faults/scenarios"
+)
+
+// REPORT.md is what the evidence that lies beside it says: judged again, by this judge, against this catalogue, it gives
+// the same bytes, and it passes. A report whose evidence is missing proves nothing.
+func TestTheCommittedReportFollowsFromTheCommittedEvidence(t *testing.T) {
+	require.NoError(t, checkReport(t.TempDir(), "..", scenarios.Matrix()))
+}
+
+func checkReport(scratch, root string, matrix faults.Matrix) error {
+	report, noReport := os.ReadFile(filepath.Join(root, "REPORT.md"))
+	pack, noPack := os.Open(filepath.Join(root, "report", "evidence.tar.gz"))
+	switch {
+	case errors.Is(noReport, fs.ErrNotExist) && errors.Is(noPack, fs.ErrNotExist):
+		return nil // nothing is claimed
+	case noReport != nil || noPack != nil:
+		return fmt.Errorf("REPORT.md and report/evidence.tar.gz belong together: %w", errors.Join(noReport, noPack))
+	}
+	defer pack.Close()
+	if err := Unpack(pack, scratch); err != nil {
+		return err
+	}
+	result, err := Judge(scratch, matrix)
+	if err != nil {
+		return err
+	}
+	if !result.Passed() {
+		return errors.New("the committed evidence does not pass")
+	}
+	if result.Report() != string(report) {
+		return errors.New("REPORT.md is not what its evidence gives: run \"go run ./cmd/lab report report/evidence.tar.gz > REPORT.md\" and look at the difference")
+	}
+	return nil
+}
+
+func TestAReportWithoutItsEvidenceIsRefused(t *testing.T) {
+	dir, matrix := played(t)
+	report, err := Report(dir, matrix)
+	require.NoError(t, err)
+	commit := func(t *testing.T, withReport, withPack bool) string {
+		root := t.TempDir()
+		if withReport {
+			require.NoError(t, os.WriteFile(filepath.Join(root, "REPORT.md"), report, 0o644))
+		}
+		if withPack {
+			require.NoError(t, os.Mkdir(filepath.Join(root, "report"), 0o755))
+			file, err := os.Create(filepath.Join(root, "report", "evidence.tar.gz"))
+			require.NoError(t, err)
+			_, err = Pack(dir, file)
+			require.NoError(t, err)
+			require.NoError(t, file.Close())
+		}
+		return root
+	}
+	require.NoError(t, checkReport(t.TempDir(), commit(t, true, true), matrix))
+	require.ErrorContains(t, checkReport(t.TempDir(), commit(t, true, false), matrix), "belong together")
+	require.ErrorContains(t, checkReport(t.TempDir(), commit(t, false, true), matrix), "belong together")
+
+	altered := commit(t, true, true)
+	require.NoError(t, os.WriteFile(filepath.Join(altered, "REPORT.md"), append(report, '\n'), 0o644))
+	require.ErrorContains(t, checkReport(t.TempDir(), altered, matrix), "not what its evidence gives")
+	require.ErrorContains(t, checkReport(t.TempDir(), commit(t, true, true), faults.Matrix{}), "does not pass")
+}
