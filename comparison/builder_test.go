@@ -252,3 +252,30 @@ func requireChecks(t *testing.T, judged Judged, verdict Verdict, checks ...strin
 	require.Equal(t, verdict, judged.Verdict, "%v", judged.Findings)
 	require.ElementsMatch(t, checks, unique(named), "%v", judged.Findings)
 }
+
+// one is a case: what is changed in a sound trial, and what the judge must say. Verdict Pass is the green side of a check.
+type one struct {
+	name    string
+	profile refund.ProfileName // full where it is empty
+	engine  string             // handrolled where it is empty
+	change  func(*scene)
+	verdict Verdict
+	checks  []string
+}
+
+func judgeAll(t *testing.T, cases []one) {
+	t.Helper()
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.profile == "" {
+				tt.profile = refund.ProfileFull
+			}
+			if tt.engine == "" {
+				tt.engine = "handrolled"
+			}
+			s := newScene(tt.engine, tt.profile)
+			tt.change(s)
+			requireChecks(t, s.judge(), tt.verdict, tt.checks...)
+		})
+	}
+}

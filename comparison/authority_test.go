@@ -1,0 +1,79 @@
+package comparison
+
+import (
+	"testing"
+
+	"refundlab/evidence"
+	"refundlab/refund"
+)
+
+func TestI5EveryEntryWasAuthorised(t *testing.T) {
+	facts := func(edit func(*refund.Facts)) func(*scene) {
+		return func(s *scene) { s.change("r1", func(e *refund.Export) { edit(&e.View.Facts) }) }
+	}
+	judgeAll(t, []one{
+		{name: "approved by the requester", change: facts(func(f *refund.Facts) { f.Decision.Approver = "alice" }), verdict: Fail, checks: []string{"I5"}},
+		{name: "a rejection", change: facts(func(f *refund.Facts) { f.Decision.Choice = refund.ChoiceReject }), verdict: Fail, checks: []string{"I5"}},
+		{name: "no accepted verdict", change: func(s *scene) {
+			facts(func(f *refund.Facts) { f.Verdicts[0].Code = refund.VerdictExpired })(s)
+			s.expect.Verdicts, s.Answers = nil, nil
+			s.expect.Answers = nil
+		}, verdict: Fail, checks: []string{"I5"}},
+		{name: "an entry under another decision", change: func(s *scene) { s.Provider.Ledger[0].DecisionID = "d9" }, verdict: Fail, checks: []string{"I5"}},
+		{name: "approved for another digest", change: facts(func(f *refund.Facts) { f.Decision.Digest = "0123456789" }), verdict: Fail, checks: []string{"I5"}},
+		{name: "approved for an order version that was not shown", change: facts(func(f *refund.Facts) { f.Decision.OrderVersion = 2 }), verdict: Fail, checks: []string{"I5"}},
+		{name: "committed at a newer order version", change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Fail, checks: []string{"I5"}},
+		{name: "a newer order version at the commit of a provider that does not compare", profile: refund.ProfileLenient,
+			change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Pass},
+		{name: "accepted after the deadline", change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Fail, checks: []string{"I5"}},
+		{name: "accepted a moment after the deadline, before Temporal's timer", engine: "temporal",
+			change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Pass},
+		{name: "committed after the time to commit", change: facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 }), verdict: Fail, checks: []string{"I5"}},
+		{name: "sent in time where the provider keeps no deadline", profile: refund.ProfileLenient,
+			change: facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 }), verdict: Pass},
+		{name: "sent too late where the provider keeps no deadline", profile: refund.ProfileLenient, change: func(s *scene) {
+			facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 })(s)
+			for i := range s.Trace {
+				s.Trace[i].At += 1000
+			}
+		}, verdict: Fail, checks: []string{"I5"}},
+		{name: "an entry of no known run", change: func(s *scene) {
+			s.enter("00000000-0000-5000-8000-000000000000", "rf-5", refund.Fence{})
+		}, verdict: Fail, checks: []string{"I5"}},
+	})
+}
+
+func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
+	judgeAll(t, []one{
+		{name: "another verdict than the reply", change: func(s *scene) {
+			s.change("r1", func(e *refund.Export) {
+				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictAlreadyDecided, At: start + 35})
+			})
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: 5}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired, At: start + 35})
+		}, verdict: Fail, checks: []string{"I10"}},
+		{name: "a verdict of another time", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve"}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 99})
+		}, verdict: Fail, checks: []string{"I10"}},
+		{name: "the same decision got the same verdict again", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve"}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 30})
+		}, verdict: Pass},
+		{name: "received, and never judged", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: 6, Args: []string{"--decision-id", "d2"}},
+				map[string]any{"error": map[string]string{"code": "VERDICT_PENDING"}})
+		}, verdict: Fail, checks: []string{"I10"}},
+		{name: "killed before it was acknowledged", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: -9, Args: []string{"--decision-id", "d2"}}, nil)
+		}, verdict: Pass},
+		{name: "two verdicts for one decision", change: func(s *scene) {
+			s.change("r1", func(e *refund.Export) {
+				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d1", Code: refund.VerdictAccepted, At: start + 31})
+			})
+		}, verdict: Fail, checks: []string{"I5", "I10"}},
+		{name: "success for a verdict that is no acceptance", change: func(s *scene) {
+			s.change("r1", func(e *refund.Export) {
+				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictExpired, At: start + 35})
+			})
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve"}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired})
+		}, verdict: Fail, checks: []string{"I10"}},
+	})
+}

@@ -1,0 +1,66 @@
+package comparison
+
+import (
+	"testing"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+func TestThePermittedEnd(t *testing.T) {
+	end := func(edit func(*faults.End)) func(*scene) {
+		return func(s *scene) {
+			e := s.expect.Runs["r1"]
+			edit(&e)
+			s.expect.Runs["r1"] = e
+		}
+	}
+	judgeAll(t, []one{
+		{name: "another status", change: end(func(e *faults.End) { e.Status = "EXPIRED" }), verdict: Fail, checks: []string{"END"}},
+		{name: "another reason", change: func(s *scene) {
+			s.rejected(refund.CodeClosed)
+			end(func(e *faults.End) { e.Reason = "INSUFFICIENT_BALANCE" })(s)
+		}, verdict: Fail, checks: []string{"END"}},
+		{name: "fewer submits than permitted", change: end(func(e *faults.End) { e.LeastSubmits, e.MostSubmits = 3, 4 }), verdict: Fail, checks: []string{"END"}},
+		{name: "more submits than permitted", change: end(func(e *faults.End) { e.LeastSubmits, e.MostSubmits = 1, 1 }), verdict: Fail, checks: []string{"END"}},
+		{name: "more model calls than permitted", change: func(s *scene) {
+			s.bill(s.id(), "answer-2")
+			s.cross("B", "model-call.before", s.id(), "")
+			end(func(e *faults.End) { e.MostModelCalls = 1 })(s)
+		}, verdict: Fail, checks: []string{"END"}},
+		{name: "something was stored that should not be", change: end(func(e *faults.End) { e.Absent = true }), verdict: Fail, checks: []string{"END"}},
+		{name: "nothing was stored, as it should be", change: func(s *scene) { s.expect.Runs["r2"] = faults.End{Absent: true} }, verdict: Pass},
+		{name: "another verdict", change: func(s *scene) { s.expect.Verdicts["d1"] = "EXPIRED" }, verdict: Fail, checks: []string{"END"}},
+		{name: "a verdict that should not be", change: func(s *scene) { s.expect.Verdicts["d1"] = "" }, verdict: Fail, checks: []string{"END"}},
+		{name: "another answer", change: func(s *scene) { s.expect.Answers["bob"] = "EXPIRED" }, verdict: Fail, checks: []string{"END"}},
+		{name: "no answer", change: func(s *scene) { s.expect.Answers["carol"] = "" }, verdict: Fail, checks: []string{"END"}},
+		{name: "a killed command", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve", Exit: -9}, nil)
+			s.expect.Answers["carol"] = faults.Killed
+		}, verdict: Pass},
+		{name: "the code of an error on standard error", change: func(s *scene) {
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve", Exit: 4, Stderr: "level=INFO msg=x\nNOT_FOUND: no such run"}, nil)
+			s.expect.Answers["carol"] = "NOT_FOUND"
+		}, verdict: Pass},
+	})
+}
+
+func TestNothingArrivesUntraced(t *testing.T) {
+	judgeAll(t, []one{
+		{name: "a submit behind the suite's back", change: func(s *scene) {
+			s.receive("submit", s.id(), refund.Fence{Term: 2, Seq: 1}, "receipt")
+			end := s.expect.Runs["r1"]
+			end.MostSubmits = 3
+			s.expect.Runs["r1"] = end
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a bill behind the suite's back", change: func(s *scene) { s.bill(s.id(), "answer-2") }, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "another caller's use of the operation id", change: func(s *scene) {
+			s.receive("submit", s.id(), refund.Fence{}, "conflict").Digest = "0123456789"
+			end := s.expect.Runs["r1"]
+			end.MostSubmits = 3
+			s.expect.Runs["r1"] = end
+		}, verdict: Pass},
+		{name: "a call that never arrived", change: func(s *scene) { s.cross("B", "provider-call.before", s.id(), "2.1") }, verdict: Pass},
+	})
+}

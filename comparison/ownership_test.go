@@ -1,0 +1,62 @@
+package comparison
+
+import (
+	"testing"
+
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+func TestI6NoWriteOfAnOldOwner(t *testing.T) {
+	judgeAll(t, []one{
+		{name: "a fact of an old owner", change: func(s *scene) {
+			s.fact("r1", refund.FactObservation, "", "AMBIGUOUS", refund.Fence{Term: 1, Seq: 1})
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "facts without a fence are a client's", change: func(s *scene) {
+			s.fact("r1", refund.FactSettlement, "s1", "", refund.Fence{})
+		}, verdict: Pass},
+		{name: "a write that began after the other's claim went through", change: func(s *scene) {
+			s.cross("A", "outcome.before", s.id(), "1.1")
+			s.cross("A", "outcome.after", s.id(), "1.1")
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the same write was refused", change: func(s *scene) {
+			s.cross("A", "outcome.before", s.id(), "1.1")
+			s.cross("A", "outcome.after", s.id(), "1.1").Detail = map[string]string{faults.DetailRefused: "LEASE_LOST: generation"}
+		}, verdict: Pass},
+		{name: "a write begun after the owner's lease was over", change: func(s *scene) {
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the lease had been renewed", change: func(s *scene) {
+			s.cross("B", "renewal.after", s.id(), "2.1").At += 1000
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Pass},
+		{name: "a write held before it began until the lease was over", change: func(s *scene) {
+			before := s.cross("B", "notified.before", s.id(), "2.1")
+			before.DoneSeq = before.Seq + 15
+			s.cross("A", "renewal.before", s.id(), "1.1").At += 1600
+			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the same write was refused by the lease", change: func(s *scene) {
+			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
+			after := s.cross("B", "notified.after", s.id(), "2.1")
+			after.At, after.Detail = after.At+1600, map[string]string{faults.DetailRefused: "LEASE_LOST: over"}
+		}, verdict: Pass},
+		{name: "the provider answered a lower fence", change: func(s *scene) {
+			s.receive("close", s.id(), refund.Fence{Term: 1, Seq: 1}, "receipt")
+			s.cross("A", "close-call.before", s.id(), "1.1")
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "the provider refused a lower fence", change: func(s *scene) {
+			s.receive("close", s.id(), refund.Fence{Term: 1, Seq: 1}, "stale-fence")
+			s.cross("A", "close-call.before", s.id(), "1.1")
+		}, verdict: Pass},
+		{name: "a lower fence where the provider keeps none", profile: refund.ProfileLenient, change: func(s *scene) {
+			s.receive("lookup", s.id(), refund.Fence{Term: 1, Seq: 1}, "receipt")
+		}, verdict: Pass},
+		{name: "a commit under a lower fence after one under a higher", change: func(s *scene) {
+			s.cross("provider", "provider-commit.after", s.id(), "2.1").Detail = map[string]string{"outcome": "receipt"}
+			s.cross("provider", "provider-commit.after", s.id(), "1.1").Detail = map[string]string{"outcome": "committed"}
+		}, verdict: Fail, checks: []string{"I6"}},
+	})
+}

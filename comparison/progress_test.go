@@ -1,0 +1,36 @@
+package comparison
+
+import (
+	"testing"
+
+	"refundlab/refund"
+)
+
+func TestI11RunsEndInTime(t *testing.T) {
+	stuck := func(s *scene) {
+		s.change("r1", func(e *refund.Export) {
+			e.View.Status, e.View.Facts.State, e.View.Facts.Receipt = refund.StatusRetryable, refund.StateSubmitted, nil
+		})
+		s.erase()
+		s.Provider.Notices = nil
+	}
+	unfinished := func(s *scene) { s.Trial.Broken, s.Trial.RestSeq = "not at rest in time", 0 }
+	untold := func(s *scene) { s.Provider.Notices = nil }
+	judgeAll(t, []one{
+		{name: "the end came too late", change: func(s *scene) { s.Trial.Budget.BoundMS = 20 }, verdict: Fail, checks: []string{"I11"}},
+		{name: "the end never came", change: stuck, verdict: Fail, checks: []string{"I11", "END"}},
+		{name: "the script broke off before the bound was over", change: func(s *scene) { stuck(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "the script broke off after the bound was over", change: func(s *scene) {
+			stuck(s)
+			unfinished(s)
+			s.Trial.EndedAt += 20_000
+		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+		{name: "nobody was told of the end", change: untold, verdict: Fail, checks: []string{"I11"}},
+		{name: "nobody was told yet when the script broke off", change: func(s *scene) { untold(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "nobody was told within the bound", change: func(s *scene) {
+			untold(s)
+			unfinished(s)
+			s.Trial.EndedAt += 20_000
+		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+	})
+}
