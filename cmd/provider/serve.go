@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"refundlab/cmd/internal/orderfile"
 	"refundlab/faults"
 	"refundlab/provider/ledger"
 	"refundlab/provider/server"
@@ -128,28 +127,7 @@ func (f serveFlags) options() (server.Options, error) {
 	}
 	o.Promise = ledger.Promise{Profile: profile, Retention: f.retention, Lag: lag}
 	if f.orders != "" {
-		o.Orders, err = readOrders(f.orders)
+		o.Orders, err = orderfile.Read("--orders", f.orders)
 	}
 	return o, err
-}
-
-// readOrders reads a list of orders. The orders themselves are checked where they are stored.
-//
-// Errors: INVALID_FLAG, INVALID_BODY.
-func readOrders(path string) ([]ledger.Order, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, refund.Wrap(refund.CodeInvalidFlag, err, "--orders cannot be read")
-	}
-	var items []json.RawMessage
-	if err := json.Unmarshal(text, &items); err != nil {
-		return nil, refund.Wrap(refund.CodeInvalidBody, err, "--orders %q is not a JSON list of orders", path)
-	}
-	orders := make([]ledger.Order, len(items))
-	for i, item := range items {
-		if err := refund.DecodeStrict(item, &orders[i]); err != nil {
-			return nil, refund.Wrap(refund.CodeInvalidBody, err, "--orders %q, order %d", path, i+1)
-		}
-	}
-	return orders, nil
 }

@@ -50,9 +50,9 @@ error too, is one JSON document on standard output.`,
 	}
 	flags := root.PersistentFlags()
 	s.engine.Register(flags)
-	flags.DurationVar(&s.workflowTaskTimeout, "workflow-task-timeout", 10*time.Second, "Temporal: after this time a workflow task of a dead worker is given to another; fixed at request")
+	flags.DurationVar(&s.workflowTaskTimeout, "workflow-task-timeout", 10*time.Second, "after this time a workflow task of a dead worker is given to another; fixed at request")
 	engineflags.Only(flags, engineflags.Temporal, "workflow-task-timeout")
-	flags.StringVar(&s.provider, "provider", "", "`URL` of the provider, which status asks as a reader")
+	flags.StringVar(&s.provider, "provider", "", "`URL` of the provider: status asks it as a reader, and reconcile by close needs it on the journal")
 	flags.BoolVar(&s.json, "json", false, "print one JSON document")
 	root.AddCommand(s.requestCommand(), s.decideCommand(refund.ChoiceApprove), s.decideCommand(refund.ChoiceReject),
 		s.statusCommand(), s.listCommand(), s.watchCommand(), s.reconcileCommand(), s.exportCommand())

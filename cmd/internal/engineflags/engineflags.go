@@ -32,9 +32,9 @@ type Flags struct {
 // Register declares the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Engine, "engine", "", "temporal or handrolled")
-	flags.StringVar(&f.address, "temporal-address", "", "`HOST:PORT` of the Temporal server (default: Temporal's environment and profile, else localhost:7233)")
-	flags.StringVar(&f.namespace, "namespace", "", "Temporal namespace (default: as above, else default)")
-	flags.StringVar(&f.TaskQueue, "task-queue", DefaultTaskQueue, "Temporal task queue")
+	flags.StringVar(&f.address, "temporal-address", "", "`HOST:PORT` of the server (default: TEMPORAL_ADDRESS or Temporal's profile, else localhost:7233)")
+	flags.StringVar(&f.namespace, "namespace", "", "namespace (default: as for the address, else default)")
+	flags.StringVar(&f.TaskQueue, "task-queue", DefaultTaskQueue, "where clients and workers meet")
 	flags.StringVar(&f.Journal, "journal", "", "`FILE` of the journal")
 	Only(flags, Temporal, "temporal-address", "namespace", "task-queue")
 	Only(flags, Handrolled, "journal")
