@@ -248,6 +248,33 @@ func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 	})
 }
 
+// Where the provider can close an operation, a person who does not want to wait any longer gets a final answer.
+func TestClosingTellsForGood(t *testing.T) {
+	onEachEngine(t, "full", func(t *testing.T, w *world) {
+		receipts := make(chan []byte, 100)
+		w.worker(t, "a", losingAnswers(t, w.provider, receipts))
+		run := []string{"--tenant", "shop", "--request-id", "r-1"}
+		// The next try is far away, so that nobody is in the middle of one.
+		require.Zero(t, w.run(t, append(requestWith(), "--call-timeout", "2s", "--backoff", "30m")...).exit)
+		require.Zero(t, w.run(t, append([]string{"watch", "--until", "APPROVAL_REQUIRED", "--timeout", "30s"}, run...)...).exit)
+		require.Zero(t, w.run(t, append([]string{"approve", "--as", "bob"}, run...)...).exit)
+		<-receipts
+		// The journal takes no settlement while a try is under way; Temporal ends the tries by itself.
+		known := refund.StateUnknown
+		if w.engine[1] == "temporal" {
+			known = refund.StateSubmitted
+		}
+		require.Eventually(t, func() bool {
+			got := w.run(t, append([]string{"status", "--json"}, run...)...)
+			var view refund.View
+			return json.Unmarshal([]byte(got.stdout), &view) == nil && view.Facts.State == known
+		}, 30*time.Second, 10*time.Millisecond)
+		closed := ask[refund.View](t, w, refund.ExitOK, append([]string{"reconcile", "--kind", "close", "--by", "carol", "--reason", "the customer is on the phone"}, run...)...)
+		require.Equal(t, refund.StatusConfirmed, closed.Status)
+		require.NotNil(t, closed.Facts.Receipt)
+	})
+}
+
 // Under the profile local the money moves in the journal's own transaction.
 func TestTheJournalsOwnLedger(t *testing.T) {
 	w := newWorld(t, "full")
