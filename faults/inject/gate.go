@@ -21,8 +21,6 @@ const heldBound = 10 * time.Second
 // started for, and its trial would show nothing.
 const exitUnfaulted = 70
 
-var exit = os.Exit
-
 // gate announces points for one decorator.
 type gate struct{ announcer *faults.Announcer }
 
@@ -33,7 +31,7 @@ func (g gate) stand(ctx context.Context, p faults.Point, a faults.Announcement) 
 	reply, err := g.announcer.Announce(context.WithoutCancel(ctx), a)
 	if err != nil {
 		slog.Error("the harness cannot be reached: ending rather than running without its faults", "point", p.String(), "error", err)
-		exit(exitUnfaulted)
+		os.Exit(exitUnfaulted)
 	}
 	return reply
 }
