@@ -96,7 +96,8 @@ var importers = []struct {
 	by     []string
 	reason string
 }{
-	{"faults/inject", []string{"cmd/worker", "cmd/starter"}, "faults enter at the ports where processes are put together, never in business code"},
+	{"faults/inject", []string{"cmd/worker", "cmd/starter", "cmd/internal/engineflags"}, "faults enter at the ports where processes are put together, never in business code"},
+	{"cmd/internal/engineflags", []string{"cmd/worker", "cmd/starter"}, "it brings the fault hooks, which belong into these two processes alone"},
 	{"provider/ledger", []string{"provider/server", "handrolled", "cmd/provider", "cmd/worker", "cmd/internal/orderfile"}, "one writer of orders, operations and ledger: the provider, or the journal under the profile local; commands only seed it"},
 	{"provider/server", []string{"cmd/provider"}, "the outside world is a process of its own, reached over HTTP"},
 	{"testing", nil, "test code does not belong into the executables"},
