@@ -156,7 +156,7 @@ func TestWhatFollowsTheFirstAttemptUnderEachProfile(t *testing.T) {
 				require.Equal(t, want.reason, view.Reason)
 
 				// Nothing changes by waiting: what is unknown is asked again and never sent, what is over is over.
-				for range 5 {
+				for range 3 {
 					clock.pass(time.Hour)
 					drive(t, store, w, "C")
 				}
@@ -165,7 +165,7 @@ func TestWhatFollowsTheFirstAttemptUnderEachProfile(t *testing.T) {
 					require.Zero(t, w.reached("submit"))
 				}
 				if want == looking {
-					require.Greater(t, w.reached("lookup"), 5, "asked again until it is known (I4)")
+					require.Greater(t, w.reached("lookup"), 3, "asked again until it is known (I4)")
 				}
 			})
 		}

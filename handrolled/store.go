@@ -29,7 +29,7 @@ const (
 	// milliseconds, so a longer wait means that its holder is frozen.
 	busyTimeout = 5 * time.Second
 	// walLimit is the size in bytes to which the log is cut back once a long reader has let a checkpoint through.
-	walLimit = 64 << 20
+	walLimit = 16 << 20
 )
 
 // settings are asked for in the DSN, so that every connection of a pool has them, and read back on every new connection,

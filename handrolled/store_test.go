@@ -169,7 +169,7 @@ func TestACallerThatLeavesLeavesNoTransactionOpen(t *testing.T) {
 	store := openAt(t, path, Options{})
 	other := openAt(t, path, Options{})
 	random := rand.New(rand.NewPCG(26, 26)) //nolint:gosec // the spread of a test
-	for n := range 300 {
+	for n := range 200 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(random.IntN(3000))*time.Microsecond)
 		_, _, first := store.Admit(ctx, request(n), terms(t, refund.Terms{}), "client")
 		cancel()
@@ -236,8 +236,8 @@ func TestTheLogIsCutBackAfterALongReader(t *testing.T) {
 		}))
 	}
 	require.NoError(t, store.read(bounded(t), func(*transaction) error {
-		for range 8 {
-			write(150)
+		for range 3 {
+			write(100)
 		}
 		require.Greater(t, size(), int64(walLimit))
 		return nil
