@@ -162,6 +162,28 @@ func TestFailedCheckBeforeASecondSendIsNoRefusal(t *testing.T) {
 	}
 }
 
+// The same, where the first send belongs to a round that ended without an answer.
+func TestARoundWithoutAnAnswerMayHaveSent(t *testing.T) {
+	for _, profile := range []refund.ProfileName{refund.ProfileFull, refund.ProfileRetention, refund.ProfileLenient} {
+		t.Run(string(profile), func(t *testing.T) {
+			f := newFlow(t, profile)
+			f.approve(time.Minute)
+			attempts := 0
+			f.world.submitting = func(int) *provider.Answer {
+				attempts++
+				if attempts == 10 { // the last of the round: it is committed, and uses up the balance
+					f.world.results[f.intake.OperationID] = provider.Answer{Observation: refund.ObservedReceipt, Receipt: receiptFor(f.intake)}
+					f.world.order.Refunded = f.world.order.Captured
+				}
+				return ambiguous()
+			}
+			require.Equal(t, refund.StatusConfirmed, f.run().Status)
+			require.Equal(t, 10, attempts)
+			require.Empty(t, f.endings)
+		})
+	}
+}
+
 func TestRetentionEndsTheSending(t *testing.T) {
 	f := newFlow(t, refund.ProfileRetention, func(terms *refund.Terms) {
 		terms.Retention = (10 * time.Minute).Milliseconds()
