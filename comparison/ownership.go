@@ -120,18 +120,16 @@ func (t *trial) begun(done evidence.Crossing) refund.Instant {
 // providerWrites follows the fences of the requests that the provider answered, and those of its commits.
 func providerWrites(t *trial, r run) []string {
 	var violations []string
-	var highest refund.Fence
-	for _, request := range t.Provider.Received {
+	for i, request := range t.Provider.Received {
 		if request.OperationID != r.id || request.Fence == nil || !(answered(request) || request.Outcome == "not-found") {
 			continue
 		}
-		if request.Fence.Less(highest) {
-			violations = append(violations, fmt.Sprintf("run %s: the provider answered request %d (%s, fence %s) with %q after it had seen fence %s",
-				r.name, request.N, request.Verb, fenceText(*request.Fence), request.Outcome, fenceText(highest)))
-			continue
-		}
-		if highest.Less(*request.Fence) {
-			highest = *request.Fence
+		for _, before := range t.Provider.Received[:i] {
+			if before.OperationID == r.id && before.Fence != nil && request.Fence.Less(*before.Fence) && t.answeredBefore(before, request) {
+				violations = append(violations, fmt.Sprintf("run %s: the provider answered request %d (%s, fence %s) with %q after it had seen fence %s",
+					r.name, request.N, request.Verb, fenceText(*request.Fence), request.Outcome, fenceText(*before.Fence)))
+				break
+			}
 		}
 	}
 	var committed refund.Fence
@@ -146,4 +144,24 @@ func providerWrites(t *trial, r run) []string {
 		committed = fence
 	}
 	return violations
+}
+
+// answeredBefore tells whether the provider had answered one request before another arrived: requests that are inside at the same
+// time may be taken in any order, and only what was taken has raised the fence.
+func (t *trial) answeredBefore(one, other evidence.Received) bool {
+	answered := t.seqAtProvider(one, faults.After)
+	arrived := t.seqAtProvider(other, faults.Before)
+	return answered == 0 || arrived == 0 || answered < arrived
+}
+
+// seqAtProvider is the sequence number at which a request stood at the provider's door; for a look-up or close, which the
+// provider does not announce, at its caller's. 0 where nobody announced it.
+func (t *trial) seqAtProvider(request evidence.Received, when faults.When) int64 {
+	boundary := map[string]faults.Boundary{"submit": faults.ProviderRecv, "lookup": faults.LookupCall, "close": faults.CloseCall}[request.Verb]
+	for _, c := range t.crossings(boundary, when, request.OperationID) {
+		if c.Fence == fenceText(*request.Fence) {
+			return c.Seq
+		}
+	}
+	return 0
 }
