@@ -143,10 +143,11 @@ func (t *trace) find(rule string) *firing {
 	return nil
 }
 
-// crossed counts the crossings of a point by a process ("" for any) about an operation ("" for any). The lock is held.
+// crossed counts the crossings of a point by a process ("" for any) about an operation ("" for any). What the far side refused
+// has not happened. The lock is held.
 func (t *trace) crossed(process string, p faults.Point, operation string) (n int) {
 	for _, c := range t.crossings {
-		if c.Point == p && (process == "" || c.Process == process) && (operation == "" || c.Operation == operation) {
+		if c.Point == p && (process == "" || c.Process == process) && (operation == "" || c.Operation == operation) && c.Detail[faults.DetailRefused] == "" {
 			n++
 		}
 	}

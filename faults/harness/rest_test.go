@@ -1,0 +1,83 @@
+package harness
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+const id = "op-1"
+
+// history is a trial of one run in which the given points were crossed.
+func history(points ...string) *trial {
+	t := &trial{trace: newTrace(), engine: Engine{Over: faults.Finish}, order: []string{"r1"}, runs: map[string]run{"r1": {id: refund.OperationID(id)}}}
+	for _, text := range points {
+		t.trace.cross(faults.Announcement{Process: "a", Point: point(text), Operation: id}, nil)
+	}
+	return t
+}
+
+// rests tells whether the trial is at rest now.
+func (t *trial) rests() bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return t.awaitRest(ctx, false) == nil
+}
+
+func TestTrialIsAtRest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		points []string
+		rests  bool
+	}{
+		{"never before anything was recorded", nil, false},
+		{"not while a person is waited for", []string{"proposal.after"}, false},
+		{"when the run is over", []string{"outcome.after", "finish.after"}, true},
+		{"not when only its outcome is recorded", []string{"outcome.after"}, false},
+		{"not while a submit was not asked about", []string{"intent.after", "provider-received.before"}, false},
+		{"when a look-up was sent later than the last submit arrived and its answer is recorded",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after"}, true},
+		{"not when the look-up was sent before a late submit arrived",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "provider-received.before", "lookup-call.after", "observation.after"}, false},
+		{"not while the look-up's answer is not recorded",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after"}, false},
+		{"when a look-up came after an intent of which nothing ever arrived",
+			[]string{"intent.after", "lookup-call.before", "lookup-call.after", "observation.after"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			trial := history(c.points...)
+			require.Equal(t, c.rests, trial.rests())
+			require.Equal(t, c.rests, trial.rest != 0)
+		})
+	}
+}
+
+func TestTrialIsNotAtRestWhileAMessageIsHeld(t *testing.T) {
+	trial := history()
+	hold := faults.Schedule{{Name: "held", Point: point("provider-call.before"), Nth: 1, Action: faults.Hold}}
+	trial.trace.cross(faults.Announcement{Process: "a", Point: point("provider-call.before"), Operation: id}, hold)
+	trial.trace.cross(faults.Announcement{Process: "b", Point: point("finish.after"), Operation: id}, nil)
+	require.False(t, trial.rests())
+	trial.trace.done(trial.trace.find("held"), "released")
+	require.True(t, trial.rests())
+}
+
+func TestRunThatTheServerRefusedToCloseIsNotOver(t *testing.T) {
+	trial := history()
+	trial.trace.cross(faults.Announcement{Process: "a", Point: point("finish.after"), Operation: id, Detail: map[string]string{faults.DetailRefused: "task not found"}}, nil)
+	require.False(t, trial.rests())
+}
+
+func TestRunThatMayNotAskRestsOnceItIsQuiet(t *testing.T) {
+	trial := history("intent.after", "provider-received.before", "observation.after")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*quiet)
+	defer cancel()
+	require.NoError(t, trial.awaitRest(ctx, true))
+	require.NotZero(t, trial.rest)
+	trial.rest = 0
+	require.Error(t, trial.awaitRest(ctx, false))
+}
