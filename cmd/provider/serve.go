@@ -94,7 +94,7 @@ func serve(c *cobra.Command, f serveFlags) error {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), stopTimeout)
 		defer cancel()
 		if service.Shutdown(stopping) != nil {
-			service.Close() // a request is held, or a client never ends
+			_ = service.Close() // a request is held, or a client never ends
 		}
 		err = nil
 	}

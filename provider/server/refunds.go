@@ -187,5 +187,5 @@ func (s *Server) cut(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http's own way to end a connection that cannot be taken over
 	}
-	conn.Close()
+	_ = conn.Close() // it is to be gone, however it ends
 }

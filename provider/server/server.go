@@ -80,8 +80,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil
 	})
 	if err != nil {
-		s.Close()
-		return nil, storeError(o.Database, err)
+		return nil, errors.Join(storeError(o.Database, err), s.Close())
 	}
 	return s, nil
 }

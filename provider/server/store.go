@@ -53,8 +53,7 @@ func openStore(ctx context.Context, path string, profile refund.ProfileName) (*s
 		}
 	}
 	if err != nil {
-		s.close()
-		return nil, storeError(path, err)
+		return nil, errors.Join(storeError(path, err), s.close())
 	}
 	return s, nil
 }

@@ -53,7 +53,7 @@ func serve(t *testing.T, name refund.ProfileName, options ...option) *world {
 		Orders:   []ledger.Order{{Tenant: "shop", Order: refund.Order{ID: "o1", Currency: "EUR", Captured: 10000, Version: 1}}},
 		Control:  true,
 		Now:      func() time.Time { return time.UnixMilli(wall.Load()) },
-		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:      slog.New(slog.DiscardHandler),
 	}
 	for _, apply := range options {
 		apply(&o)
