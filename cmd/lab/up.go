@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,7 +166,8 @@ func freePort() (int, error) {
 		return 0, refund.Wrap(refund.CodePortInUse, err, "no free port")
 	}
 	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	address, err := netip.ParseAddrPort(listener.Addr().String())
+	return int(address.Port()), err
 }
 
 func (p *playground) address() string {

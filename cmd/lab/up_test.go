@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -99,8 +100,8 @@ func TestUpIsAPlaygroundThatEndsAsAWhole(t *testing.T) {
 	starter := func(script string, verb ...string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), upWithin)
 		defer cancel()
-		args := append(verb[:1:1], "--tenant", "shop", "--request-id", script)
-		out, err := exec.CommandContext(ctx, filepath.Join(dir, script), append(args, verb[1:]...)...).CombinedOutput()
+		args := slices.Concat(verb, []string{"--tenant", "shop", "--request-id", script})
+		out, err := exec.CommandContext(ctx, filepath.Join(dir, script), args...).CombinedOutput()
 		require.NoError(t, err, "%s %v: %s", script, verb, out)
 		return string(out)
 	}

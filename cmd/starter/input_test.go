@@ -233,7 +233,7 @@ func TestWhatCannotBeReachedIsUnavailable(t *testing.T) {
 		defer holder.Close()
 		tx, err := holder.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
-		defer tx.Rollback() //nolint:errcheck // ends the lock
+		defer tx.Rollback() // ends the lock
 		got := starterRun(t, journal(file, requestWith("--request-id", "r-2")...)...)
 		require.Equal(t, refund.ExitUnavailable, got.exit)
 		require.Contains(t, got.stderr, "STORE_LOCKED: ")

@@ -89,7 +89,7 @@ simulator unless --model or OPENAI_BASE_URL names another; OPENAI_API_KEY and OP
 	return root
 }
 
-func (w *worker) serve(c *cobra.Command) error {
+func (w *worker) serve(c *cobra.Command) (err error) {
 	if err := w.check(c); err != nil {
 		return err
 	}
@@ -101,7 +101,11 @@ func (w *worker) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer e.close()
+	defer func() {
+		if closed := e.close(); err == nil {
+			err = closed
+		}
+	}()
 	if w.healthListen != "" {
 		stop, err := serveHealth(w.healthListen, e.healthy)
 		if err != nil {
@@ -176,8 +180,7 @@ func (w *worker) connect(stderr io.Writer) (ports, error) {
 		return ports{}, err
 	}
 	world := ports{logger: logger.With("worker", w.name)}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	client := &http.Client{Transport: inject.Transport(transport, w.announcer)}
+	client := &http.Client{Transport: inject.Transport(http.DefaultTransport, w.announcer)}
 	if world.refunds, err = provider.NewClient(w.provider, client); err != nil {
 		return ports{}, err
 	}

@@ -183,7 +183,7 @@ func TestASecondSignalEndsTheWorkerAtOnce(t *testing.T) {
 	log, err := process.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, process.Start())
-	defer process.Process.Kill() //nolint:errcheck // it has ended unless the test failed
+	defer process.Process.Kill() // it has ended unless the test failed
 	stopping := make(chan struct{}, 1)
 	go func() {
 		for lines := bufio.NewScanner(log); lines.Scan(); {
