@@ -3,8 +3,6 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -85,7 +83,7 @@ func newPorts() *ports {
 func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.TestActivityEnvironment {
 	t.Helper()
 	suite := testsuite.WorkflowTestSuite{}
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
@@ -306,7 +304,7 @@ func TestWrongInputIsNotRetried(t *testing.T) {
 	r.Intake.Terms.Profile = "golden"
 	_, err := execute[activities.SubmitResult](t, newPorts(), activities.Submit, r)
 	var failure *temporal.ApplicationError
-	require.True(t, errors.As(err, &failure))
+	require.ErrorAs(t, err, &failure)
 	require.True(t, failure.NonRetryable())
 	require.Contains(t, activities.Permanent, failure.Type())
 }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
 	"strings"
 
@@ -41,24 +42,43 @@ func (c *Client) List(ctx context.Context) ([]refund.Listed, error) {
 			break
 		}
 	}
-	listed := make([]refund.Listed, len(ids))
+	runs := make([]*refund.Listed, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for i, id := range ids {
-		group.Go(func() error {
-			f, err := c.read(ctx, id)
-			if err != nil {
-				return err
-			}
-			view, err := f.view(clock())
-			listed[i] = refund.Listed{View: view, Since: f.since}
+		group.Go(func() (err error) {
+			runs[i], err = c.listed(ctx, id)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	var listed []refund.Listed
+	for _, run := range runs {
+		if run != nil {
+			listed = append(listed, *run)
+		}
+	}
 	return listed, nil
+}
+
+// listed reads one run for the list. A run whose history says nothing of a refund, because somebody started it by hand with
+// another input, must not hide the others: it is told in the log and left out.
+func (c *Client) listed(ctx context.Context, id refund.OperationID) (*refund.Listed, error) {
+	f, err := c.read(ctx, id)
+	if refund.CodeOf(err) == refund.CodeUnavailable {
+		return nil, err
+	}
+	var view refund.View
+	if err == nil {
+		view, err = f.view(clock())
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "run is left out of the list", "workflow", WorkflowID(id), "error", err)
+		return nil, nil //nolint:nilnil // left out
+	}
+	return &refund.Listed{View: view, Since: f.since}, nil
 }
 
 // Watch calls show with the run's view now and after every change, until show says stop, the run is closed, or ctx ends.
@@ -97,7 +117,9 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 		case !errors.Is(err, context.DeadlineExceeded):
 			return err
 		}
-		begin, skip = f, len(f.facts)
+		if f.account != nil { // it is nil when the turn was over before the first page came
+			begin, skip = f, len(f.facts)
+		}
 	}
 }
 

@@ -23,13 +23,13 @@ func settlementOn(view refund.View, id string, kind refund.SettlementKind) refun
 	return refund.Settlement{SettlementID: id, OperationID: view.OperationID, Kind: kind, By: "user-3", Reason: "asked the bank"}
 }
 
-// list waits until the visibility store has caught up with the run that the test started.
-func (l *lab) list() (listed []refund.Listed) {
+// listOf waits until the visibility store has caught up with the runs that the test started.
+func (l *lab) listOf(count int) (listed []refund.Listed) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
 		var err error
 		listed, err = l.client.List(l.ctx())
-		return err == nil && len(listed) > 0
+		return err == nil && len(listed) == count
 	}, 10*time.Second, 50*time.Millisecond)
 	return listed
 }
@@ -108,7 +108,9 @@ func TestRepeatedRequestFindsItsRunOpenAndClosed(t *testing.T) {
 func TestEqualRequestsUnderTwoKeysAreTwoRefunds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
-	require.NotEqual(t, l.request(refund.Terms{}).OperationID, l.request(refund.Terms{}).OperationID)
+	one, two := l.request(refund.Terms{}), l.request(refund.Terms{})
+	require.NotEqual(t, one.OperationID, two.OperationID)
+	require.Len(t, l.listOf(2), 2)
 }
 
 func TestVerdictIsPendingUntilAWorkerRunsAndThenFinal(t *testing.T) {
@@ -190,11 +192,22 @@ func TestTerminatedRunIsListedWithWhatItHadRecorded(t *testing.T) {
 	connection := l.dial()
 	defer connection.Close()
 	require.NoError(t, connection.TerminateWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), "", "by hand"))
-	listed := l.list()
-	require.Len(t, listed, 1)
+	listed := l.listOf(1)
 	require.Equal(t, refund.StatusPending, listed[0].View.Status)
 	require.Contains(t, listed[0].View.May.Next, "terminated")
 	require.Equal(t, refund.VerdictRunClosed, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+}
+
+func TestARunStartedByHandDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	connection := l.dial()
+	defer connection.Close()
+	foreign := client.StartWorkflowOptions{ID: "refund/by-hand-" + l.queue, TaskQueue: l.queue}
+	_, err := connection.ExecuteWorkflow(l.ctx(), foreign, workflows.WorkflowName, "refund everything")
+	require.NoError(t, err)
+	view := l.request(refund.Terms{})
+	require.Equal(t, view.OperationID, l.listOf(1)[0].View.OperationID)
 }
 
 func TestWatchSeesWhatTimeAloneChanges(t *testing.T) {

@@ -2,7 +2,6 @@ package workflows_test
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -62,7 +61,7 @@ func newFlow(t *testing.T, profile refund.ProfileName, terms ...func(*refund.Ter
 	wanted, err := refund.NewTerms(wanted)
 	require.NoError(t, err)
 	suite := testsuite.WorkflowTestSuite{}
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	f := &flow{
 		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, world: newWorld(profile),
 		intake: refund.NewIntake(request("req-1"), wanted, 0),

@@ -126,8 +126,7 @@ func TestStatusListAndExportNeedNoWorker(t *testing.T) {
 	require.Equal(t, "d-1", view.Facts.Decision.DecisionID)
 	require.Equal(t, refund.Fence{Term: 1}, view.May.Fence, "Temporal records an attempt when it is over")
 
-	listed := l.list()
-	require.Len(t, listed, 1)
+	listed := l.listOf(1)
 	require.Equal(t, view.Facts, listed[0].View.Facts)
 	require.Greater(t, listed[0].Since, view.Facts.Intake.At)
 	require.LessOrEqual(t, listed[0].Since, view.Facts.FirstSentAt.Add(time.Second))

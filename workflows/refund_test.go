@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -137,7 +136,7 @@ func TestCancellationWithdrawsWhatWasNotApproved(t *testing.T) {
 	f.approve(2 * time.Minute)
 	f.ExecuteWorkflow(workflows.WorkflowName, f.intake)
 	var cancelled *temporal.CanceledError
-	require.True(t, errors.As(f.GetWorkflowError(), &cancelled))
+	require.ErrorAs(t, f.GetWorkflowError(), &cancelled)
 	require.Equal(t, []ending{{Rejected: refund.CodeCancelled}}, f.endings)
 	require.Empty(t, f.world.submits)
 	require.Len(t, f.world.notices, 1, "what was begun is brought to its end")

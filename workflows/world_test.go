@@ -161,12 +161,6 @@ func (w *world) Send(_ context.Context, notice refund.Notice) error {
 	return nil
 }
 
-func (w *world) count(of func() int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return of()
-}
-
 func ambiguous() *provider.Answer {
 	return &provider.Answer{Observation: refund.ObservedAmbiguous, Detail: "the connection was cut"}
 }
