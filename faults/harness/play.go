@@ -127,13 +127,17 @@ func (t *trial) awaitFired(ctx context.Context, rule string) error {
 }
 
 // pass waits until a deadline of a run has passed by the host's clock, on which both engines and the provider stand. The
-// intake was stored before its request was answered, so counting from the answer is never too early.
+// intake was stored before its request was answered, so counting from the answer is never too early; the provider's
+// retention counts from a send that has been seen, so from now on.
 func (t *trial) pass(ctx context.Context, s faults.Step) error {
 	r, err := t.runNamed(s.Run)
 	if err != nil {
 		return err
 	}
-	within := map[string]int64{"decide": r.decideMS, "commit": r.commitMS}[s.Kind]
+	within := map[string]int64{"decide": r.decideMS, "commit": r.commitMS, "retention": t.plan.World.RetentionMS}[s.Kind]
+	if s.Kind == "retention" {
+		r.asked = time.Now()
+	}
 	if within == 0 {
 		return fmt.Errorf("run %q has no deadline %q of its own", s.Run, s.Kind)
 	}

@@ -48,6 +48,24 @@ var commits = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "retention-over",
+			Title: "The provider's memory ends before anybody can ask again",
+			About: "The worker is killed before the commit, and the next one starts when the provider's retention is over. A second send could now be a second refund, so it is not made: the run asks, hears \"not found\", and stays UNKNOWN.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileRetention},
+		build: func(c cell) trial {
+			crash := rule("crash", faults.ProviderCommit, faults.Before, 1, "provider", faults.Kill)
+			crash.Victim = "a"
+			return trial{
+				world:    faults.World{RetentionMS: 5_000},
+				script:   approved(only(fault, fired("crash"), pass("retention", "r1"), start("b")), rest),
+				schedule: faults.Schedule{crash},
+				expect:   c.ends(unknown(0, 1, "the first request may still arrive, and the provider would no longer know a second one as its copy")),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "own-success-uses-balance",
 			Title: "Our own refund has used up the balance",
 			About: "The provider has committed a refund of more than half of the order, and its answer is lost. Read again, the order no longer bears the refund: that is authority lapsed, never a refusal, because it may be our own success. The run must find its receipt.",

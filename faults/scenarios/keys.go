@@ -31,6 +31,33 @@ var keys = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "caller-dies-before-reply",
+			Title: "The caller dies before it hears the answer",
+			About: "The command that asks for the refund is killed once the request is stored and before it is told, and so is the one that approves. Each is run again under the same id: it finds what is there, and there is one run, one decision and one refund.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			again, approval := request("r1"), approve("bob", "d1", "r1")
+			again.Process = "request-again"
+			second := approval
+			second.Process = "bob-again"
+			expect := c.ends(confirmed(1, 1))
+			if c.fault {
+				expect.Answers = map[string]string{"request-r1": faults.Killed, "request-again": "", "bob": faults.Killed, "bob-again": ""}
+			}
+			return trial{
+				script: script(start("a"), request("r1"), only(fault, fired("deaf-request"), again), proposed("r1"),
+					approval, only(fault, fired("deaf-approval"), second, join("bob-again")), rest),
+				schedule: faults.Schedule{
+					rule("deaf-request", faults.CallerReply, faults.Before, 1, "request-r1", faults.Kill),
+					rule("deaf-approval", faults.CallerReply, faults.Before, 1, "bob", faults.Kill),
+				},
+				expect: expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "l06-7b-key-reused-at-provider",
 			Title: "The operation id is taken at the provider",
 			About: "Another caller has used the operation id for something else, which the provider refused. That answer must never be taken for this refund's own: the run is UNKNOWN with the conflict named, and is never sent again.",
