@@ -22,6 +22,8 @@ func TestI5EveryEntryWasAuthorised(t *testing.T) {
 		{name: "an entry under another decision", change: func(s *scene) { s.Provider.Ledger[0].DecisionID = "d9" }, verdict: Fail, checks: []string{"I5"}},
 		{name: "approved for another digest", change: facts(func(f *refund.Facts) { f.Decision.Digest = "0123456789" }), verdict: Fail, checks: []string{"I5"}},
 		{name: "approved for an order version that was not shown", change: facts(func(f *refund.Facts) { f.Decision.OrderVersion = 2 }), verdict: Fail, checks: []string{"I5"}},
+		{name: "the same where the provider does not compare", profile: refund.ProfileLenient,
+			change: facts(func(f *refund.Facts) { f.Decision.OrderVersion = 2 }), verdict: Fail, checks: []string{"I5"}},
 		{name: "committed at a newer order version", change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Fail, checks: []string{"I5"}},
 		{name: "a newer order version at the commit of a provider that does not compare", profile: refund.ProfileLenient,
 			change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Pass},
@@ -66,9 +68,16 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 		}, verdict: Pass},
 		{name: "two verdicts for one decision", change: func(s *scene) {
 			s.change("r1", func(e *refund.Export) {
-				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d1", Code: refund.VerdictAccepted, At: start + 31})
+				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d1", Code: refund.VerdictAlreadyDecided, At: start + 31})
 			})
-		}, verdict: Fail, checks: []string{"I5", "I10"}},
+			s.expect.Verdicts = nil
+		}, verdict: Fail, checks: []string{"I10"}},
+		{name: "two accepted decisions, and nothing sent yet", profile: refund.ProfileOpaque, change: func(s *scene) {
+			s.unknown()
+			s.change("r1", func(e *refund.Export) {
+				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictAccepted, At: start + 31})
+			})
+		}, verdict: Fail, checks: []string{"I10"}},
 		{name: "success for a verdict that is no acceptance", change: func(s *scene) {
 			s.change("r1", func(e *refund.Export) {
 				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictExpired, At: start + 35})

@@ -54,6 +54,9 @@ func TestI2ConfirmedAndTheLedgerSayTheSame(t *testing.T) {
 			s.change("r1", func(e *refund.Export) { e.View.Facts.Receipt.RefundID = "rf-7" })
 			s.Provider.Notices[0].RefundID = "rf-7"
 		}, verdict: Fail, checks: []string{"I2"}},
+		{name: "confirmed without a receipt", change: func(s *scene) {
+			s.change("r1", func(e *refund.Export) { e.View.Facts.Receipt = nil })
+		}, verdict: Fail, checks: []string{"I2", "I4"}},
 		{name: "a notice with another receipt", change: func(s *scene) { s.Provider.Notices[0].RefundID = "rf-7" }, verdict: Fail, checks: []string{"I2"}},
 		{name: "a client was shown another receipt", change: func(s *scene) {
 			view := s.Exports["r1"].View

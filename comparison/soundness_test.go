@@ -85,6 +85,7 @@ func TestARaceNeedsAllRacersAtTheirPointsBeforeTheFirstIsLetGo(t *testing.T) {
 		{name: "both were held", change: race(10, 30, 20, 31), verdict: Pass},
 		{name: "the first was gone when the second came", change: race(10, 15, 20, 31), verdict: Invalid, checks: []string{"EVIDENCE"}},
 		{name: "the second never came", change: race(10, 30, 0, 0), verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "a racer that no schedule has", change: func(s *scene) { s.expect.Race = []string{"hold-9"} }, verdict: Invalid, checks: []string{"EVIDENCE"}},
 	})
 }
 
@@ -111,6 +112,15 @@ func TestALateWorkerMustArriveAfterTheOthersRecord(t *testing.T) {
 	judgeAll(t, []one{
 		{name: "it arrived after the other's receipt was recorded", change: late(true), verdict: Pass},
 		{name: "it had arrived before", change: late(false), verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "a run that is not in the evidence", change: func(s *scene) { late(true)(s); s.expect.Late.Run = "r9" }, verdict: Invalid, checks: []string{"EVIDENCE"}},
+		{name: "a call without a fence could be anyone's", change: func(s *scene) {
+			late(true)(s)
+			for i := range s.Trace {
+				if s.Trace[i].Seq == s.Trial.Fired[0].Seq {
+					s.Trace[i].Fence = ""
+				}
+			}
+		}, verdict: Invalid, checks: []string{"EVIDENCE"}},
 		{name: "the other recorded nothing", change: func(s *scene) { late(true)(s); s.expect.Late.Other = "C" }, verdict: Invalid, checks: []string{"EVIDENCE"}},
 		{name: "the other's observation is no end where it may send again", change: func(s *scene) {
 			late(true)(s)
