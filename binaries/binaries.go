@@ -162,9 +162,14 @@ func (t target) build(ctx context.Context, shelf string, r *reporter) error {
 	return nil
 }
 
-// prune keeps the two versions used last, so that going back and forth between two branches builds nothing.
+// prune keeps the two versions used last, so that going back and forth between two branches builds nothing, and every
+// version that somebody asked for lately: a run of the suite starts processes from the one it was given until its end, and
+// another checkout may build meanwhile.
 func prune(shelf string) error {
-	const keep = 2
+	const (
+		keep  = 2
+		inUse = 3 * time.Hour // longer than any run
+	)
 	entries, err := os.ReadDir(shelf)
 	if err != nil {
 		return err
@@ -186,6 +191,9 @@ func prune(shelf string) error {
 	}
 	slices.SortFunc(versions, func(a, b version) int { return b.used.Compare(a.used) })
 	for _, v := range versions[min(keep, len(versions)):] {
+		if time.Since(v.used) < inUse {
+			continue
+		}
 		if err := os.RemoveAll(v.path); err != nil {
 			return err
 		}

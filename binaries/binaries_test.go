@@ -117,22 +117,27 @@ func TestChangedSourcesAreAnotherExecutable(t *testing.T) {
 	require.Equal(t, "embedded again", output(t, second))
 }
 
-func TestOnlyTheTwoVersionsUsedLastAreKept(t *testing.T) {
+func TestTheTwoVersionsUsedLastAndThoseThatMayBeRunningAreKept(t *testing.T) {
 	module, cache := project(t)
-	var paths []string
 	version := func(word string) string {
 		write(t, filepath.Join(module, "word/word.txt"), word)
 		path, _ := build(t, "alpha")
 		return path
 	}
-	for _, word := range []string{"one", "two", "one", "three"} {
-		paths = append(paths, version(word))
+	one, two, three, four := version("one"), version("two"), version("three"), version("four")
+	require.FileExists(t, one, "a suite may still be running it")
+
+	longAgo := time.Now().Add(-24 * time.Hour)
+	for _, path := range []string{one, two} {
+		require.NoError(t, os.Chtimes(filepath.Dir(path), longAgo, longAgo))
 	}
-	require.Equal(t, paths[0], paths[2])
-	require.FileExists(t, paths[0])
-	require.NoFileExists(t, paths[1], "two was used before one and three")
-	require.FileExists(t, paths[3])
-	require.Len(t, shelf(t, cache, "alpha"), 3, "two versions and the lock")
+	require.Equal(t, one, version("one"), "found, and so used again")
+	five := version("five")
+	require.NoFileExists(t, two, "nobody has used it for a day")
+	for _, path := range []string{one, three, four, five} {
+		require.FileExists(t, path)
+	}
+	require.Len(t, shelf(t, cache, "alpha"), 5, "four versions and the lock")
 }
 
 func TestConcurrentCallersShareOneBuild(t *testing.T) {
