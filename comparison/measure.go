@@ -260,7 +260,10 @@ func explain(trial evidence.Trial, hit evidence.Fired) string {
 	case faults.Intake, faults.Decision, faults.CallerReply:
 		text = fmt.Sprintf("workflow task %d", b.WorkflowTaskTimeoutMS)
 	case faults.Intent, faults.WorkflowTask, faults.Finish:
-		text = fmt.Sprintf("workflow task %d, or start-to-close %d of the activity that was handed over", b.WorkflowTaskTimeoutMS, b.StartToCloseMS)
+		text = fmt.Sprintf("workflow task %d", b.WorkflowTaskTimeoutMS)
+		if hit.Point.When == faults.After { // the server has handed the scheduled activity to a worker already
+			text = fmt.Sprintf("start-to-close %d, %s", b.StartToCloseMS, backoff)
+		}
 	default:
 		text = fmt.Sprintf("start-to-close %d, %s", b.StartToCloseMS, backoff)
 	}
