@@ -67,10 +67,7 @@ func (r *run) bench(ctx workflow.Context, arrived arrival) refund.Bench {
 // readDecision reads a signal's payload. A decision that cannot be read gets a name from its content, so that it has a verdict
 // and the same message again has the same.
 func readDecision(raw converter.RawValue) (decision refund.Decision, hash string, err error) {
-	var data []byte
-	if payload := raw.Payload(); payload != nil {
-		data = payload.GetData()
-	}
+	data := raw.Payload().GetData() // none where the signal came without a payload
 	err = refund.DecodeStrict(data, &decision)
 	if err == nil {
 		var checked refund.Decision

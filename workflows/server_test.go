@@ -26,6 +26,7 @@ import (
 var server struct {
 	once sync.Once
 	*temporalserver.Server
+	dir string
 	err error
 }
 
@@ -36,6 +37,9 @@ func TestMain(m *testing.M) {
 		if err := server.Stop(); err != nil {
 			slog.Error("the server did not stop cleanly", "error", err)
 			code = max(code, 1)
+		}
+		if err := os.RemoveAll(server.dir); err != nil {
+			slog.Error("the server's directory stays", "error", err)
 		}
 	}
 	os.Exit(code)
@@ -57,8 +61,11 @@ func newLab(t *testing.T, profile refund.ProfileName) *lab {
 		if paths, server.err = binaries.Build(context.Background(), os.Stderr, binaries.DevServer); server.err != nil {
 			return
 		}
+		if server.dir, server.err = os.MkdirTemp("", "workflows-test-"); server.err != nil {
+			return
+		}
 		server.Server, server.err = temporalserver.Start(context.Background(), temporalserver.Options{
-			Binary: paths[binaries.DevServer], LogFile: filepath.Join(os.TempDir(), "refundlab-workflows-test-server.log"),
+			Binary: paths[binaries.DevServer], LogFile: filepath.Join(server.dir, "server.log"),
 			SearchAttributes: workflows.SearchAttributes(),
 		})
 	})

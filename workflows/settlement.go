@@ -48,10 +48,7 @@ func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
 }
 
 func readSettlement(raw converter.RawValue) (refund.Settlement, error) {
-	var data []byte
-	if payload := raw.Payload(); payload != nil {
-		data = payload.GetData()
-	}
+	data := raw.Payload().GetData()
 	var settlement refund.Settlement
 	if err := refund.DecodeStrict(data, &settlement); err != nil {
 		return refund.Settlement{SettlementID: "unreadable-" + refund.ContentHash("unreadable", string(data))[:16]}, err
