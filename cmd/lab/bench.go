@@ -42,7 +42,7 @@ var budget = evidence.Budget{
 }
 
 // trialDeadline ends a trial that hangs. It is far above the longest, which waits for several time-outs in a row.
-const trialDeadline = 90 * time.Second
+const trialDeadline = time.Minute
 
 // serverFlags say where the Temporal server comes from.
 type serverFlags struct{ address, cli string }

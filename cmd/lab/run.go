@@ -30,6 +30,7 @@ type runFlags struct {
 	server serverFlags
 	keep   bool
 	jobs   int
+	out    string
 }
 
 func runCommand() *cobra.Command {
@@ -38,7 +39,7 @@ func runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run the fault suite on both engines, judge it, and write the report",
 		Long: `Run every scenario on both engines, without and with its fault, as real processes; judge the evidence; write the report.
-The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered run leaves its report in its own directory below runs/.
+The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered run leaves its report in its own directory, below runs/ unless --out says otherwise.
 
 Exit status 1 unless every cell of the expected matrix has its trial and passes or is not applicable.`,
 		Example: `  go run ./cmd/lab run
@@ -57,6 +58,7 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 	flags.StringSliceVar(&f.filter.Profiles, "profile", nil, "only these provider profiles")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
 	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
+	flags.StringVar(&f.out, "out", "runs", "`DIRECTORY` below which each run has its own, with its evidence")
 	f.server.register(flags)
 	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
 	return c
@@ -111,7 +113,7 @@ func (f *runFlags) whole() bool {
 func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 	matrix := scenarios.Matrix()
 	cells := comparison.Select(matrix.Cells, f.filter)
-	dir := filepath.Join("runs", time.Now().UTC().Format("20060102-150405.000"))
+	dir := filepath.Join(f.out, time.Now().UTC().Format("20060102-150405.000"))
 	root := filepath.Join(dir, "evidence")
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")

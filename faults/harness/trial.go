@@ -106,7 +106,10 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	defer t.processes.end("")
 	err = t.script(ctx)
 	t.processes.end("worker") // from here on nothing moves: what is read below belongs together
-	if collected := t.collect(ctx, record); err == nil {
+	// A script that used up the trial's time leaves evidence all the same: it may show why.
+	collecting, cancel := context.WithTimeout(context.WithoutCancel(ctx), clientWithin)
+	defer cancel()
+	if collected := t.collect(collecting, record); err == nil {
 		err = collected
 	}
 	t.processes.end("")
