@@ -55,7 +55,7 @@ func (t target) goCommand(ctx context.Context, stdout *bytes.Buffer, r *reporter
 	defer read.Close() // for the returns before the next one; closing twice is harmless
 	cmd.Stderr = write
 	err = cmd.Start()
-	write.Close()
+	_ = write.Close()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t target) goCommand(ctx context.Context, stdout *bytes.Buffer, r *reporter
 			r.compiled()
 		}
 	}
-	read.Close()
+	_ = read.Close()
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted: %w", ctx.Err())

@@ -20,12 +20,12 @@ func lock(ctx context.Context, path string, waits func()) (unlock func(), _ erro
 		waits()
 		err = waitForLock(ctx, f)
 	} else if err != nil {
-		f.Close()
+		_ = f.Close()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil
 }
 
 // waitForLock closes f if it returns an error.
@@ -41,14 +41,14 @@ func waitForLock(ctx context.Context, f *os.File) error {
 	select {
 	case err := <-locked:
 		if err != nil {
-			f.Close()
+			_ = f.Close()
 		}
 		return err
 	case <-ctx.Done():
 		// The kernel's wait cannot be called off: a lock that comes late is given back.
 		go func() {
-			<-locked
-			f.Close()
+			_ = <-locked
+			_ = f.Close()
 		}()
 		return ctx.Err()
 	}

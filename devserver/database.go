@@ -48,7 +48,7 @@ func lockDatabase(path string) (*os.File, error) {
 		return nil, failf(codeStoreUnreadable, "cannot create the lock file of the database: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
+		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, failf(codeStoreLocked, "database %s is in use by another server: stop it or use another file", path)
 		}
@@ -117,7 +117,7 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	if err := schema.SetupSchemaOnDB(schemaWriter{tx: tx}); err != nil {
+	if err := schema.SetupSchemaOnDB(schemaWriter{ctx: ctx, tx: tx}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -126,11 +126,12 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 // schemaWriter is the part of an AdminDB that the schema's setup uses.
 type schemaWriter struct {
 	sqlplugin.AdminDB
-	tx *sql.Tx
+	ctx context.Context
+	tx  *sql.Tx
 }
 
 func (w schemaWriter) Exec(statement string, args ...any) error {
-	_, err := w.tx.Exec(statement, args...)
+	_, err := w.tx.ExecContext(w.ctx, statement, args...)
 	return err
 }
 

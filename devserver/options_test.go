@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"strings"
 	"testing"
@@ -83,6 +82,6 @@ func TestOptionsRefuseWhatCannotBeMeant(t *testing.T) {
 func TestOptionsHelpListsTheFlags(t *testing.T) {
 	var out strings.Builder
 	_, err := parseOptions([]string{"-h"}, &out)
-	require.True(t, errors.Is(err, flag.ErrHelp))
+	require.ErrorIs(t, err, flag.ErrHelp)
 	require.Contains(t, out.String(), "-db-filename file")
 }

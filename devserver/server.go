@@ -226,6 +226,6 @@ func (s *server) close() {
 		}
 	}
 	if s.lock != nil {
-		s.lock.Close()
+		_ = s.lock.Close()
 	}
 }

@@ -59,7 +59,7 @@ func startProcess(o Options) (*process, error) {
 	}
 	began, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
-		log.Close()
+		_ = log.Close()
 		return nil, err
 	}
 	p := &process{logFile: o.LogFile, began: began, address: make(chan string, 1), exited: make(chan struct{})}
@@ -72,7 +72,7 @@ func startProcess(o Options) (*process, error) {
 	endWithParent(cmd.SysProcAttr)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		log.Close()
+		_ = log.Close()
 		return nil, err
 	}
 	started := make(chan error, 1)
@@ -116,8 +116,9 @@ func environment() []string {
 	return append(env, "TEMPORAL_CONFIG_FILE="+os.DevNull)
 }
 
-func (p *process) endsWithin(d time.Duration) bool {
-	deadline := time.NewTimer(d)
+// ends tells whether the process ends within endTimeout.
+func (p *process) ends() bool {
+	deadline := time.NewTimer(endTimeout)
 	defer deadline.Stop()
 	select {
 	case <-p.exited:

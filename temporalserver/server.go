@@ -35,10 +35,9 @@ type Options struct {
 const (
 	host                = "127.0.0.1"
 	defaultStartTimeout = 90 * time.Second
-	// stopTimeout is how long a server may take for a clean stop; one second is usual.
-	stopTimeout = 20 * time.Second
-	// killTimeout only ends if the process hangs in the kernel.
-	killTimeout = 20 * time.Second
+	// endTimeout is how long a server may take to end: one second is usual for a clean stop, and after SIGKILL only a
+	// process that hangs in the kernel takes longer.
+	endTimeout = 20 * time.Second
 )
 
 // Server is a server that was ready once. Its methods may be called from several goroutines.
@@ -102,7 +101,7 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		s.asked = true
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
-		p.endsWithin(killTimeout)
+		p.ends()
 		return err
 	}
 	s.options.Port = port
@@ -158,12 +157,12 @@ func (s *Server) stop() error {
 	default:
 	}
 	_ = syscall.Kill(p.pid, syscall.SIGTERM)
-	if p.endsWithin(stopTimeout) {
+	if p.ends() {
 		return nil
 	}
 	_ = syscall.Kill(p.pid, syscall.SIGKILL)
-	p.endsWithin(killTimeout)
-	return refund.Errorf(refund.CodeTimeout, "the Temporal server did not stop within %s and was killed: %s", stopTimeout, p.lastWords())
+	p.ends()
+	return refund.Errorf(refund.CodeTimeout, "the Temporal server did not stop within %s and was killed: %s", endTimeout, p.lastWords())
 }
 
 // Kill sends SIGKILL and returns how the process ended. It is an error (UNAVAILABLE) if it was not this signal that
@@ -174,8 +173,8 @@ func (s *Server) Kill() (syscall.WaitStatus, error) {
 	p := s.process
 	s.asked = true
 	_ = syscall.Kill(p.pid, syscall.SIGKILL)
-	if !p.endsWithin(killTimeout) {
-		return 0, refund.Errorf(refund.CodeTimeout, "the Temporal server (process %d) outlived SIGKILL for %s", p.pid, killTimeout)
+	if !p.ends() {
+		return 0, refund.Errorf(refund.CodeTimeout, "the Temporal server (process %d) outlived SIGKILL for %s", p.pid, endTimeout)
 	}
 	status, _ := p.state.Sys().(syscall.WaitStatus)
 	if !status.Signaled() || status.Signal() != syscall.SIGKILL {
@@ -201,5 +200,9 @@ func freePort() (int, error) {
 		return 0, refund.Wrap(refund.CodePortInUse, err, "no free port on %s", host)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	address, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, refund.Errorf(refund.CodeInternal, "address %s of a TCP listener is none of TCP", l.Addr())
+	}
+	return address.Port, nil
 }

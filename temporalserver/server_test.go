@@ -79,13 +79,13 @@ func TestServerIsReadyForWorkflowsAndKeepsThemThroughAKill(t *testing.T) {
 	require.NoError(t, s.Restart(t.Context()))
 	require.Equal(t, address, s.Address())
 	require.NotEqual(t, pid, s.Pid())
-	described, err := dial(t, s).DescribeWorkflowExecution(t.Context(), "parked", run.GetRunID())
+	described, err := dial(t, s).DescribeWorkflow(t.Context(), "parked", run.GetRunID())
 	require.NoError(t, err)
-	require.Equal(t, run.GetRunID(), described.WorkflowExecutionInfo.Execution.RunId)
+	require.Equal(t, run.GetRunID(), described.WorkflowExecution.RunID)
 
 	require.NoError(t, s.Restart(t.Context()), "a running server is stopped first")
 	require.Equal(t, address, s.Address())
-	_, err = dial(t, s).DescribeWorkflowExecution(t.Context(), "parked", run.GetRunID())
+	_, err = dial(t, s).DescribeWorkflow(t.Context(), "parked", run.GetRunID())
 	require.NoError(t, err)
 }
 
