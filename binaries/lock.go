@@ -30,13 +30,18 @@ func lock(ctx context.Context, path string, waits func()) (unlock func(), _ erro
 
 // waitForLock closes f if it returns an error.
 func waitForLock(ctx context.Context, f *os.File) error {
-	locked := make(chan error, 1)
+	locked := make(chan error)
 	go func() {
 		err := error(syscall.EINTR)
 		for errors.Is(err, syscall.EINTR) {
 			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 		}
-		locked <- err
+		select {
+		case locked <- err:
+		case <-ctx.Done():
+			// The kernel's wait cannot be called off: a lock that comes late is given back.
+			_ = f.Close()
+		}
 	}()
 	select {
 	case err := <-locked:
@@ -45,11 +50,6 @@ func waitForLock(ctx context.Context, f *os.File) error {
 		}
 		return err
 	case <-ctx.Done():
-		// The kernel's wait cannot be called off: a lock that comes late is given back.
-		go func() {
-			_ = <-locked
-			_ = f.Close()
-		}()
 		return ctx.Err()
 	}
 }
