@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -59,8 +59,8 @@ type bench struct {
 	built  time.Time              // when everything was built and running
 }
 
-// openBench builds what the engines need and starts what their trials share. Everything lies below dir.
-func openBench(ctx context.Context, log io.Writer, dir string, engines []string, from serverFlags, keep bool) (*bench, error) {
+// openBench builds what the engines need and starts what their trials share.
+func openBench(ctx context.Context, log io.Writer, engines []string, from serverFlags, keep bool) (*bench, error) {
 	usesTemporal := slices.Contains(engines, temporalEngine)
 	if from.address == "" && from.cli == "" {
 		from.address = os.Getenv("TEMPORAL_ADDRESS")
@@ -74,41 +74,40 @@ func openBench(ctx context.Context, log io.Writer, dir string, engines []string,
 		return nil, err
 	}
 	b := &bench{built: time.Now()}
-	if usesTemporal && from.address == "" {
-		b.server, err = temporalserver.Start(ctx, temporalserver.Options{
-			Binary: paths[binaries.DevServer], CLI: from.cli,
-			DBFile: filepath.Join(dir, "temporal.db"), LogFile: filepath.Join(dir, "temporal-server.log"),
-			SearchAttributes: workflows.SearchAttributes(),
-		})
-		if err != nil {
-			return nil, err
-		}
-		from.address = b.server.Address()
-	}
 	scratch, err := os.MkdirTemp("", "lab-") // short, because the path of a Unix socket is
 	if err != nil {
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the trials")
 	}
-	nonce := make([]byte, 8)
-	_, _ = rand.Read(nonce) // never fails
 	b.lab = harness.Lab{
-		Engines:   map[string]harness.Engine{temporalEngine: temporalLines(paths, from.address), handrolledEngine: journalLines(paths)},
 		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{dir}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control"},
 		DumpLocal: []string{paths[binaries.Provider], "dump", "--db", "{dir}/journal.db", "--profile", "local"},
-		Budget:    budget, Deadline: trialDeadline, Scratch: scratch, Nonce: hex.EncodeToString(nonce), Keep: keep,
+		Budget:    budget, Deadline: trialDeadline, Scratch: scratch, Nonce: rand.Text(), Keep: keep,
 	}
+	if usesTemporal && from.address == "" {
+		b.server, err = temporalserver.Start(ctx, temporalserver.Options{
+			Binary: paths[binaries.DevServer], CLI: from.cli,
+			DBFile: filepath.Join(scratch, "temporal.db"), LogFile: filepath.Join(scratch, "temporal-server.log"),
+			SearchAttributes: workflows.SearchAttributes(),
+		})
+		if err != nil {
+			return nil, errors.Join(err, b.close())
+		}
+		from.address = b.server.Address()
+	}
+	b.lab.Engines = map[string]harness.Engine{temporalEngine: temporalLines(paths, from.address), handrolledEngine: journalLines(paths)}
 	return b, nil
 }
 
 // close ends what the trials shared. A server that had ended by itself is an error: its trials measured something else.
 func (b *bench) close() error {
+	var err error
+	if b.server != nil {
+		err = b.server.Stop()
+	}
 	if !b.lab.Keep {
-		os.RemoveAll(b.lab.Scratch)
+		err = errors.Join(err, os.RemoveAll(b.lab.Scratch))
 	}
-	if b.server == nil {
-		return nil
-	}
-	return b.server.Stop()
+	return err
 }
 
 // temporalLines are the command lines of the Temporal engine. Without a sticky cache a run of a dead worker waits for the
@@ -116,7 +115,6 @@ func (b *bench) close() error {
 func temporalLines(paths binaries.Paths, address string) harness.Engine {
 	reach := []string{"--engine", temporalEngine, "--temporal-address", address, "--namespace", "default", "--task-queue", "{queue}"}
 	return harness.Engine{
-		Name:    temporalEngine,
 		Worker:  slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--sticky-cache", "0"}),
 		Starter: slices.Concat([]string{paths[binaries.Starter]}, reach, []string{"--workflow-task-timeout", span(budget.WorkflowTaskTimeoutMS)}),
 		Env:     []string{"TEMPORAL_CONFIG_FILE=" + os.DevNull}, // a profile of the user's would point elsewhere
@@ -127,7 +125,6 @@ func temporalLines(paths binaries.Paths, address string) harness.Engine {
 func journalLines(paths binaries.Paths) harness.Engine {
 	reach := []string{"--engine", handrolledEngine, "--journal", "{dir}/journal.db"}
 	return harness.Engine{
-		Name:      handrolledEngine,
 		Worker:    slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--lease", span(budget.LeaseMS)}),
 		Starter:   slices.Concat([]string{paths[binaries.Starter]}, reach),
 		WorkerFor: map[string][]string{string(refund.ProfileLocal): {"--local-orders", "{orders}"}},

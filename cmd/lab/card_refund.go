@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,12 +55,7 @@ func playRefundCard(ctx context.Context, text []byte, from serverFlags, out, log
 		}
 		plans = append(plans, plan)
 	}
-	dir, err := os.MkdirTemp("", "card-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b, err := openBench(ctx, log, dir, engineNames, from, false)
+	b, err := openBench(ctx, log, engineNames, from, false)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -31,6 +32,8 @@ type runFlags struct {
 	keep   bool
 	jobs   int
 	out    string
+	// schedule is a file whose faults are played in the place of the catalogue's.
+	schedule string
 }
 
 func runCommand() *cobra.Command {
@@ -49,7 +52,11 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 			if err := f.check(scenarios.Matrix()); err != nil {
 				return err
 			}
-			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			schedule, err := f.readSchedule(comparison.Select(scenarios.Matrix().Cells, f.filter))
+			if err != nil {
+				return err
+			}
+			return f.run(c.Context(), schedule, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
@@ -58,6 +65,7 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 	flags.StringSliceVar(&f.filter.Profiles, "profile", nil, "only these provider profiles")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
 	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
+	flags.StringVar(&f.schedule, "schedule", "", "`FILE` with a schedule, or a trial.json that has one: played in the place of the scenario's own, for one scenario, engine and profile")
 	flags.StringVar(&f.out, "out", "runs", "`DIRECTORY` below which each run has its own, with its evidence")
 	f.server.register(flags)
 	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
@@ -99,6 +107,32 @@ func (f *runFlags) check(matrix faults.Matrix) error {
 	return nil
 }
 
+// readSchedule reads the schedule to play in the place of the scenario's own, nil where none is asked for. The judge compares
+// what was played with the matrix, so another schedule than the scenario's is played, and reported as invalid.
+func (f *runFlags) readSchedule(cells []faults.Expectation) (faults.Schedule, error) {
+	if f.schedule == "" {
+		return nil, nil
+	}
+	for _, cell := range cells {
+		if cell.Scenario != cells[0].Scenario || cell.Engine != cells[0].Engine || cell.Profile != cells[0].Profile {
+			return nil, refund.Errorf(refund.CodeInvalidFlag, "--schedule is for one scenario, engine and profile: name each of them")
+		}
+	}
+	text, err := os.ReadFile(f.schedule)
+	if err != nil {
+		return nil, refund.Wrap(refund.CodeInvalidFlag, err, "--schedule cannot be read")
+	}
+	var trial struct{ Schedule json.RawMessage }
+	if json.Unmarshal(text, &trial) == nil && trial.Schedule != nil {
+		text = trial.Schedule
+	}
+	schedule, err := faults.ParseSchedule(text)
+	if err != nil {
+		return nil, refund.Wrap(refund.CodeInvalidBody, err, "--schedule %s", f.schedule)
+	}
+	return schedule, nil
+}
+
 func nameList(matrix faults.Matrix) (names []string) {
 	for _, s := range matrix.Scenarios {
 		names = append(names, s.Name)
@@ -110,7 +144,7 @@ func (f *runFlags) whole() bool {
 	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0
 }
 
-func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
+func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log io.Writer) (err error) {
 	matrix := scenarios.Matrix()
 	cells := comparison.Select(matrix.Cells, f.filter)
 	dir := filepath.Join(f.out, time.Now().UTC().Format("20060102-150405.000"))
@@ -118,13 +152,13 @@ func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")
 	}
-	b, err := openBench(ctx, log, dir, enginesOf(cells), f.server, f.keep)
+	b, err := openBench(ctx, log, enginesOf(cells), f.server, f.keep)
 	if err != nil {
 		return err
 	}
 	suite := describeSuite(f.filter)
 	memory := watchMemory(ctx)
-	err = playAll(ctx, b, cells, root, f.jobs, log)
+	err = playAll(ctx, b, cells, schedule, root, f.jobs, log)
 	peak := memory.stop()
 	if stopped := b.close(); err == nil {
 		err = stopped
@@ -145,7 +179,7 @@ func (f *runFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 		return err
 	}
 	summarise(out, result)
-	fmt.Fprintf(out, "\n%d trials in %.0f s after the build; all processes together used at most %d MiB\n", len(result.Trials), time.Since(b.built).Seconds(), peak>>20)
+	fmt.Fprintf(out, "\n%d cells in %.0f s after the build; all processes together used at most %d MiB\n", len(result.Trials), time.Since(b.built).Seconds(), peak>>20)
 	fmt.Fprintf(out, "report %s, evidence %s (SHA-256 %s)\n", report, root, result.Hash)
 	if f.keep {
 		fmt.Fprintf(out, "the trials' stores and logs are in %s\n", b.lab.Scratch)

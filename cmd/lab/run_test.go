@@ -36,6 +36,9 @@ func TestRunRefusesWhatWouldSelectNothing(t *testing.T) {
 		{"a profile that the scenario does not have", []string{"--scenario", "stale-not-found", "--profile", "opaque"}, refund.CodeInvalidFlag, "no scenario has a cell"},
 		{"no jobs", []string{"--jobs", "0"}, refund.CodeInvalidFlag, "--jobs is 0: it must be from 1 to 64"},
 		{"two servers", []string{"--temporal-address", "a:1", "--temporal-cli", "b"}, refund.CodeInvalidFlag, "temporal-address temporal-cli"},
+		{"a schedule for everything", []string{"--schedule", "testdata/refund-card.json"}, refund.CodeInvalidFlag, "--schedule is for one scenario"},
+		{"a schedule that is none", []string{"--schedule", "testdata/refund-card.json", "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full"}, refund.CodeInvalidBody, "--schedule testdata/refund-card.json"},
+		{"a schedule that is not there", []string{"--schedule", "nothing", "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full"}, refund.CodeInvalidFlag, "--schedule cannot be read"},
 		{"an argument", []string{"everything"}, refund.CodeInvalidFlag, "everything"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +57,7 @@ func TestFilteredRunReportsIntoItsOwnDirectory(t *testing.T) {
 	require.Equal(t, 0, status, log)
 	require.Contains(t, log, "2/2 pass")
 	require.Contains(t, out, "l06-2-answer-lost-after-commit  handrolled  2 ")
-	require.Contains(t, out, "2 trials in ")
+	require.Contains(t, out, "2 cells in ")
 	require.NoFileExists(t, reportFile, "only the whole suite writes the committed report")
 	reports, err := filepath.Glob(filepath.Join(dir, "*", reportFile))
 	require.NoError(t, err)
@@ -66,6 +69,18 @@ func TestFilteredRunReportsIntoItsOwnDirectory(t *testing.T) {
 	require.Equal(t, 0, status)
 	require.Equal(t, string(report), again, "the same evidence gives the same report byte for byte")
 	require.Contains(t, log, "evidence SHA-256 ")
+
+	// The schedule that was saved is played again.
+	trials, err := filepath.Glob(filepath.Join(filepath.Dir(reports[0]), "evidence", "*", "*", "*", "fault", "trial.json"))
+	require.NoError(t, err)
+	require.Len(t, trials, 1)
+	status, out, _ = lab(t, "run", "--out", t.TempDir(), "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full", "--schedule", trials[0])
+	require.Equal(t, 0, status, out)
+	other := filepath.Join(t.TempDir(), "schedule.json")
+	require.NoError(t, os.WriteFile(other, []byte(`[{"name":"lost","point":"provider-call.after","nth":1,"action":"duplicate"}]`), 0o600))
+	status, out, _ = lab(t, "run", "--out", t.TempDir(), "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full", "--schedule", other)
+	require.Equal(t, refund.ExitInternal, status)
+	require.Contains(t, out, "another schedule was played than the matrix has")
 
 	// The evidence of one trial is touched: it is worth nothing any more.
 	traces, err := filepath.Glob(filepath.Join(filepath.Dir(reports[0]), "evidence", "*", "*", "*", "fault", "trace.jsonl"))

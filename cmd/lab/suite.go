@@ -23,7 +23,8 @@ import (
 )
 
 // playAll plays the trial of every cell, several at a time, and saves what each left behind.
-func playAll(ctx context.Context, b *bench, cells []faults.Expectation, root string, jobs int, log io.Writer) error {
+// schedule replaces that of their scenario unless it is nil.
+func playAll(ctx context.Context, b *bench, cells []faults.Expectation, schedule faults.Schedule, root string, jobs int, log io.Writer) error {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(e faults.Expectation) bool { return e.NotApplicable != "" })
 	// Those that wait longest come first, so that none of them is alone at the end.
 	slices.SortStableFunc(cells, func(x, y faults.Expectation) int { return patience(y) - patience(x) })
@@ -39,6 +40,9 @@ func playAll(ctx context.Context, b *bench, cells []faults.Expectation, root str
 			plan, err := scenarios.PlanOf(expectation.Scenario, expectation.Engine, expectation.Profile, expectation.Arm)
 			if err != nil {
 				return err
+			}
+			if schedule != nil {
+				plan.Schedule = schedule
 			}
 			record := b.lab.Play(ctx, cell, plan)
 			if err := ctx.Err(); err != nil {

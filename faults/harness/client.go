@@ -89,7 +89,7 @@ func (t *trial) joinAll(ctx context.Context) error {
 	return nil
 }
 
-// run starts a client and, unless it belongs into the background, waits for its end. What it answered is evidence and no
+// command starts a client and, unless it belongs into the background, waits for its end. What it answered is evidence and no
 // business of the script; only an answer that tells that nothing could be reached breaks the trial.
 func (t *trial) command(ctx context.Context, s faults.Step, verb string, args []string) error {
 	c, err := t.launch(s.Process, s.Run, verb, append(args, s.Args...))
@@ -182,7 +182,7 @@ func (t *trial) receipt(ctx context.Context, id refund.OperationID) (string, err
 func (t *trial) export(ctx context.Context, id refund.OperationID) (refund.Export, bool, error) {
 	var export refund.Export
 	argv := append(fill(t.engine.Starter, t.values), "--json", "export", string(id))
-	text, err := t.output(ctx, "export", "client", argv)
+	text, err := t.output(ctx, "export", argv)
 	var failed struct {
 		Error struct {
 			Code refund.Code `json:"code"`

@@ -14,7 +14,6 @@ import (
 // Engine is all that the harness knows of an engine. Command lines may hold {name}, {dir}, {queue}, {orders} and {provider},
 // which are replaced for each process.
 type Engine struct {
-	Name    string
 	Worker  []string
 	Starter []string // up to the verb
 	// WorkerFor adds arguments to a worker under a profile.

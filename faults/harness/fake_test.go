@@ -95,7 +95,7 @@ func newLab(t *testing.T) *Lab {
 	self := []string{os.Args[0], "fake"}
 	return &Lab{
 		Engines: map[string]Engine{"fake": {
-			Name: "fake", Worker: append(self, "worker"), Starter: append(self, "starter"), Over: faults.Finish,
+			Worker: append(self, "worker"), Starter: append(self, "starter"), Over: faults.Finish,
 		}},
 		Provider: append(self, "provider"),
 		Deadline: 20 * time.Second, Scratch: t.TempDir(),

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,10 +47,17 @@ type process struct {
 	ready  chan string   // receives the rest of the ready line; closed when standard output ends
 }
 
+// observer is the role of the commands by which the harness itself reads stores. They are no part of the trial: they announce
+// nothing and stand in no record.
+const observer = "observer"
+
 // environment is all that a process of a trial inherits: no proxy, no key and no address of the user's shell can change what
 // is measured.
-func environment(socket, name string) []string {
-	env := []string{faults.EnvSocket + "=" + socket, faults.EnvProcess + "=" + name}
+func (p *processes) environment(name, role string) []string {
+	env := slices.Clone(p.env)
+	if role != observer {
+		env = append(env, faults.EnvSocket+"="+p.socket, faults.EnvProcess+"="+name)
+	}
 	for _, key := range []string{"PATH", "HOME", "TMPDIR", "GOCOVERDIR"} {
 		if value, set := os.LookupEnv(key); set {
 			env = append(env, key+"="+value)
@@ -69,7 +77,7 @@ func (p *processes) start(name, role string, argv []string, serves bool) (*proce
 	}
 	defer stderr.Close()
 	child := &process{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{}), ready: make(chan string, 1)}
-	child.cmd.Env = append(environment(p.socket, name), p.env...)
+	child.cmd.Env = p.environment(name, role)
 	child.cmd.Stderr = stderr
 	// Its own group, so that a signal reaches whatever it started; and no child outlives the harness.
 	child.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -315,7 +323,9 @@ func (p *processes) records() []evidence.Process {
 	defer p.mu.Unlock()
 	var list []evidence.Process
 	for _, child := range p.list {
-		list = append(list, child.record)
+		if child.record.Role != observer {
+			list = append(list, child.record)
+		}
 	}
 	return list
 }

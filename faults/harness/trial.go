@@ -196,7 +196,7 @@ func (t *trial) world(ctx context.Context) (evidence.Provider, error) {
 	if err != nil || t.cell.Profile != refund.ProfileLocal {
 		return world, err
 	}
-	text, err := t.output(ctx, "dump", "provider", fill(t.lab.DumpLocal, t.values))
+	text, err := t.output(ctx, "dump", fill(t.lab.DumpLocal, t.values))
 	if err != nil {
 		return world, err
 	}
@@ -209,8 +209,8 @@ func (t *trial) world(ctx context.Context) (evidence.Provider, error) {
 }
 
 // output runs a command of the harness's own to its end and returns what it printed.
-func (t *trial) output(ctx context.Context, name, role string, argv []string) ([]byte, error) {
-	child, err := t.processes.start(name, role, argv, false)
+func (t *trial) output(ctx context.Context, name string, argv []string) ([]byte, error) {
+	child, err := t.processes.start(name, observer, argv, false)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 // Deadlines in milliseconds. hurry is long enough for request, proposal and decision on a busy machine; later leaves a second
 // deadline out of the way.
 const (
-	hurry = 6_000
+	hurry = 8_000
 	later = 3_600_000
 )
 
