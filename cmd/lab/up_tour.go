@@ -44,7 +44,7 @@ func (p *playground) writeScripts() error {
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 func (p *playground) printTour() {
-	ui := "not ours to start"
+	ui := "of your own server"
 	if p.server != nil {
 		ui = p.server.UIAddress()
 	}
