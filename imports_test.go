@@ -103,7 +103,7 @@ var importers = []struct {
 	{"testing", nil, "test code does not belong into the executables"},
 	{"github.com/stretchr/testify/...", nil, "test code does not belong into the executables"},
 	{"cmd/...", []string{"cmd/..."}, "commands put parts together: nothing below depends on them"},
-	{"modernc.org/sqlite/...", []string{"provider/ledger", "provider/server", "handrolled"}, "two stores, each behind its owner"},
+	{"modernc.org/sqlite/...", []string{"provider/ledger", "provider/server", "handrolled", "faults/inject"}, "two stores, each behind its owner; the decorators hook its commits"},
 }
 
 // listed is one package as the go command describes it, its tests left out.

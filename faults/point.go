@@ -70,6 +70,7 @@ const (
 	Finish         Boundary = "finish"
 	Claim          Boundary = "claim"
 	Renewal        Boundary = "renewal"
+	StoreCommit    Boundary = "store-commit"
 	WorkflowTask   Boundary = "workflow-task"
 	ActivityTask   Boundary = "activity-task"
 	CallerReply    Boundary = "reply"
@@ -104,6 +105,7 @@ var list = []Meaning{
 	{Finish, "worker", "the run is closed", "WorkflowExecutionCompleted", ""},
 	{Claim, "worker", "a run is claimed under a new generation", "", "runs.generation and lease_until"},
 	{Renewal, "worker", "the lease is prolonged", "", "runs.lease_until"},
+	{StoreCommit, "worker", "any transaction commits, the outcome's own being the first; only before", "", "what the transaction holds"},
 	{WorkflowTask, "worker", "any other workflow task completes", "the task's commands", ""},
 	{ActivityTask, "worker", "any other activity task completes", "the activity's result", ""},
 	{CallerReply, "client", "the answer goes to the caller", "nothing", "nothing"},

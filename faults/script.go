@@ -76,7 +76,7 @@ type Step struct {
 	Point      Point    `json:"point,omitzero"`
 	Nth        int      `json:"nth,omitempty"`
 	Rule       string   `json:"rule,omitempty"`
-	Kind       string   `json:"kind,omitempty"`    // of a settlement, or which deadline: "decide", "commit" or "retention"
+	Kind       string   `json:"kind,omitempty"`    // of a settlement, or which deadline: "decide", "commit", "retention" or "ownership"
 	Answers    []string `json:"answers,omitempty"` // of model or provider
 	OffsetMS   int64    `json:"offset_ms,omitempty"`
 	// Quiet lets a run that is not over be at rest once nothing was announced for a while; it stands where the run may not

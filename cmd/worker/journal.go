@@ -19,6 +19,7 @@ func (w *worker) openJournal(ctx context.Context, world ports) (engine, error) {
 			return engine{}, err
 		}
 	}
+	inject.Commits(w.announcer)
 	store, err := handrolled.Open(w.engine.Journal, handrolled.Options{})
 	if err != nil {
 		return engine{}, err

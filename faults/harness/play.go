@@ -126,16 +126,23 @@ func (t *trial) awaitFired(ctx context.Context, rule string) error {
 	})
 }
 
+// timerShift covers how late an engine may notice that an attempt is over: Temporal's server looks once a second.
+const timerShift = 1500 * time.Millisecond
+
 // pass waits until a deadline of a run has passed by the host's clock, on which both engines and the provider stand. The
 // intake was stored before its request was answered, so counting from the answer is never too early; the provider's
-// retention counts from a send that has been seen, so from now on.
+// retention, a lease and an attempt began before something that has been seen, so they count from now on.
 func (t *trial) pass(ctx context.Context, s faults.Step) error {
 	r, err := t.runNamed(s.Run)
 	if err != nil {
 		return err
 	}
-	within := map[string]int64{"decide": r.decideMS, "commit": r.commitMS, "retention": t.plan.World.RetentionMS}[s.Kind]
-	if s.Kind == "retention" {
+	budget := t.lab.Budget
+	within := map[string]int64{
+		"decide": r.decideMS, "commit": r.commitMS, "retention": t.plan.World.RetentionMS,
+		"ownership": max(budget.LeaseMS, budget.StartToCloseMS) + timerShift.Milliseconds(),
+	}[s.Kind]
+	if s.Kind == "retention" || s.Kind == "ownership" {
 		r.asked = time.Now()
 	}
 	if within == 0 {

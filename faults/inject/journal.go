@@ -137,6 +137,7 @@ func (j *journal) RecordObservation(ctx context.Context, lease handrolled.Lease,
 }
 
 func (j *journal) RecordOutcome(ctx context.Context, lease handrolled.Lease, outcome handrolled.Outcome) (handrolled.Run, error) {
+	commitsCount.Store(true)
 	return j.owner(ctx, faults.Outcome, lease, func(ctx context.Context) (handrolled.Run, error) {
 		return j.Journal.RecordOutcome(ctx, lease, outcome)
 	})

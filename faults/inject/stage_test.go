@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -46,7 +47,11 @@ func newStage(t *testing.T) (*stage, *faults.Announcer) {
 		}
 	})}
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
+	t.Cleanup(func() { // what was answered still has to be written
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+	})
 	return s, faults.NewAnnouncer(s.socket, "a")
 }
 

@@ -71,6 +71,26 @@ var windows = []scenario{
 			return trial{script: approved(takeover, rest), schedule: killedAt(faults.Outcome, faults.After), expect: c.ends(confirmed(1, 1))}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "outcome-and-nothing-else",
+			Title: "The outcome is saved, and the worker does nothing else",
+			About: "The worker dies at the very next thing that it does after the outcome became durable. That somebody must be told is durable with it, so another worker delivers the notice.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{script: approved(takeover, rest), schedule: c.killedAfterOutcome(), expect: c.ends(confirmed(1, 1))}
+		},
+	},
+}
+
+// killedAfterOutcome kills worker a at the next thing that it does once the outcome is durable: its next transaction, or its
+// next activity.
+func (c cell) killedAfterOutcome() faults.Schedule {
+	if c.engine == temporal {
+		return killedAt(faults.NoticeCall, faults.Before)
+	}
+	return faults.Schedule{rule("crash", faults.StoreCommit, faults.Before, 2, "a", faults.Kill)}
 }
 
 // models break what lies around the model's answer.

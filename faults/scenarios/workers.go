@@ -57,6 +57,25 @@ var workers = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "own-result-late",
+			Title: "A worker saves its result too late",
+			About: "The only worker is frozen with the receipt in hand until its lease or attempt is over, then let go. Nobody else has taken over, and still its write must be refused: the run is taken up again from what is recorded, and the refund is found.",
+		},
+		profiles: fullAndLookup,
+		build: func(c cell) trial {
+			end := confirmed(1, 1)
+			if c.profile.Idempotent {
+				end = confirmed(2, 2+c.zombies())
+			}
+			return trial{
+				script:   approved(only(fault, fired("frozen"), pass("ownership", "r1"), thaw("a")), rest),
+				schedule: faults.Schedule{rule("frozen", faults.Outcome, faults.Before, 1, "a", faults.Freeze)},
+				expect:   c.ends(end),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "late-after-close",
 			Title: "An old worker arrives after the operation was closed",
 			About: "A worker is frozen right before its call until the time to commit is over. Another closes the operation, which proves that nothing was committed and that nothing ever will be; the old worker's request is refused.",
