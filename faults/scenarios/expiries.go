@@ -118,6 +118,64 @@ var expiries = []scenario{
 			}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-8f-decided-then-worker-dead",
+			Title: "Decided in time, and the worker dies until after the deadline",
+			About: "The approval arrives in time and the worker dies before it has done anything with it. When another starts, the time to decide is over. It was over after the decision, so the approval counts.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{
+				script: script(start("a"), decidedSoon("r1"), proposed("r1"), approve("bob", "d1", "r1"),
+					only(fault, fired("crash"), pass("decide", "r1"), start("b")), rest),
+				schedule: killedAt(faults.Intent, faults.Before),
+				expect:   c.ends(confirmed(1, 1)),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-8g-expired-then-worker-dead",
+			Title: "Expired, and the worker dies before anybody is told",
+			About: "The deadline passes, the worker records it and dies before its notice is out. The approval arrives while no worker is alive; it is told that it is too late, and the notice is still delivered.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			expect := c.ends(expired)
+			if c.fault {
+				expect.Verdicts["d1"] = string(refund.VerdictExpired)
+				expect.Answers["bob"] = string(refund.VerdictExpired)
+			}
+			return trial{
+				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(fault, pass("decide", "r1"), fired("crash")),
+					approve("bob", "d1", "r1"), await(faults.Decision, faults.After, "bob", "r1"), only(fault, start("b")), rest),
+				schedule: killedAt(faults.NoticeCall, faults.Before),
+				expect:   expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-8h-nobody-decides",
+			Title: "Nobody decides, and no worker is alive at the deadline",
+			About: "The worker dies, nobody decides, and the deadline passes. The next worker finds the run overdue and ends it: nothing stays open for want of an event.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			expect := c.ends(expired)
+			if c.fault {
+				delete(expect.Verdicts, "d1")
+				delete(expect.Answers, "bob")
+			}
+			return trial{
+				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(clean, approve("bob", "d1", "r1")),
+					only(fault, fired("crash"), pass("decide", "r1"), start("b")), rest),
+				schedule: killedAt(faults.Proposal, faults.After),
+				expect:   expect,
+			}
+		},
+	},
 }
 
 // orderChanges change the order after the approval.
