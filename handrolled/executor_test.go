@@ -63,6 +63,8 @@ func TestACallThatHangsLosesTheRunAndItsLateResult(t *testing.T) {
 	path := journalPath(t)
 	stores := []*Store{openAt(t, path, Options{}), openAt(t, path, Options{})}
 	release, hung := make(chan struct{}), make(chan struct{}, 1)
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	slow, fast := newWorld(), newWorld()
 	slow.submit = func(_ context.Context, in refund.Intake, _ provider.Submission) provider.Answer {
 		hung <- struct{}{}
@@ -80,7 +82,7 @@ func TestACallThatHangsLosesTheRunAndItsLateResult(t *testing.T) {
 	run(t, b)
 	until(t, stores[1], id, refund.StatusConfirmed)
 	before := kinds(t, stores[1], id)
-	close(release)
+	letGo()
 	stop()
 	require.Contains(t, said.String(), "a late result is not recorded")
 	require.Contains(t, said.String(), "LEASE_LOST")

@@ -280,21 +280,10 @@ func drive(t testing.TB, store *Store, w *world, name string) string {
 	}
 }
 
-// start runs a worker until the test ends, or until stop is called.
-func start(t testing.TB, store Journal, w *world, name string) (stop func()) {
+// start runs a worker until the test ends.
+func start(t *testing.T, store Journal, w *world, name string) {
 	e, _ := executor(store, w, name)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	var once sync.Once
-	stop = func() {
-		once.Do(func() {
-			cancel()
-			require.NoError(t, <-done)
-		})
-	}
-	t.Cleanup(stop)
-	return stop
+	run(t, e)
 }
 
 // until watches a run until it has the status.

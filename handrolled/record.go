@@ -67,7 +67,7 @@ func (s *Store) RecordNoProposal(ctx context.Context, lease Lease, cause error) 
 // have been sent, and its successor acts on that and not on hope (I1, I4).
 func (s *Store) RecordIntent(ctx context.Context, lease Lease, action refund.Action) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
-		if err := tx.asOwner(lease, "owner = owner"); err != nil {
+		if err := tx.asOwner(lease, "owner = owner"); err != nil { // the run's row stays as it is; the condition is what counts
 			return err
 		}
 		return tx.intend(lease, run, action)
