@@ -168,7 +168,7 @@ func TestACallerThatLeavesLeavesNoTransactionOpen(t *testing.T) {
 	path := journalPath(t)
 	store := openAt(t, path, Options{})
 	other := openAt(t, path, Options{})
-	random := rand.New(rand.NewPCG(26, 26)) //nolint:gosec // the spread of a test
+	random := rand.New(rand.NewPCG(26, 26))
 	for n := range 200 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(random.IntN(3000))*time.Microsecond)
 		_, _, first := store.Admit(ctx, request(n), terms(t, refund.Terms{}), "client")

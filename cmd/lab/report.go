@@ -63,7 +63,7 @@ func unpacked(path string) (dir string, clean func(), err error) {
 	if dir, err = os.MkdirTemp("", "evidence-"); err != nil {
 		return "", nil, err
 	}
-	clean = func() { os.RemoveAll(dir) }
+	clean = func() { _ = os.RemoveAll(dir) }
 	if err := comparison.Unpack(file, dir); err != nil {
 		clean()
 		return "", nil, refund.Wrap(refund.CodeInvalidFlag, err, "%s is not packed evidence", path)

@@ -166,7 +166,7 @@ func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log i
 	if err != nil {
 		return err
 	}
-	suite.EndedAt, suite.PeakMemoryMB = refund.At(time.Now()), int64(peak>>20)
+	suite.EndedAt, suite.PeakMemoryMB = refund.At(time.Now()), peak>>20
 	if err := evidence.SaveSuite(root, suite); err != nil {
 		return err
 	}

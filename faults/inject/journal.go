@@ -77,11 +77,6 @@ func (j *journal) Decide(ctx context.Context, decision refund.Decision, party st
 	})
 }
 
-type claimed struct {
-	run   handrolled.Run
-	found bool
-}
-
 // Claim is announced without an operation before, because only the claim itself finds out which run is due, and after only
 // where one was.
 func (j *journal) Claim(ctx context.Context, owner string, length time.Duration) (handrolled.Run, bool, error) {

@@ -50,7 +50,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context()) // the exchange may outlive the call, the caller's request must not
 	done := make(chan outcome, 1)
 	go func() {
-		response, err := t.exchange(request, boundary, body)
+		response, err := t.exchange(request, boundary, body) //nolint:bodyclose // its body is in memory; the caller closes it
 		done <- outcome{response, err}
 	}()
 	select {
