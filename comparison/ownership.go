@@ -114,6 +114,11 @@ func (t *trial) begun(done evidence.Crossing) refund.Instant {
 		}
 		at = c.At
 	}
+	for _, step := range t.Trial.Steps { // the script lets go what was frozen or held long after the last crossing
+		if step.StartSeq <= t.Trace[i].DoneSeq {
+			at = max(at, step.StartedAt)
+		}
+	}
 	return at
 }
 
