@@ -154,9 +154,8 @@ func (e *Executor) step(ctx context.Context, run Run) (Run, error) {
 		return e.Journal.Expire(ctx, run.Lease)
 	case f.Proposal == nil:
 		return e.propose(ctx, run)
-	case f.Decision == nil: // claimed a moment too early by a clock that was set back
-		return e.release(ctx, run, refund.Fence{})
 	}
+	// Proposed and neither undecided nor rejected, or the run would not be due.
 	return e.ask(ctx, run)
 }
 

@@ -77,7 +77,7 @@ func TestACallThatHangsLosesTheRunAndItsLateResult(t *testing.T) {
 	a, said := quick(stores[0], slow, "A", 300*time.Millisecond)
 	a.Width = 1 // or A takes its own run back, which it may
 	stop := run(t, a)
-	<-hung
+	happens(t, hung)
 	b, _ := quick(stores[1], fast, "B", 300*time.Millisecond)
 	run(t, b)
 	until(t, stores[1], id, refund.StatusConfirmed)
@@ -164,7 +164,7 @@ func TestAStopCutsNoCallAndLeavesNoLease(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
-	<-called
+	happens(t, called)
 	cancel()
 	close(finish)
 	require.NoError(t, <-done)

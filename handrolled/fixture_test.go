@@ -297,3 +297,13 @@ func until(t testing.TB, store Journal, id refund.OperationID, want refund.RunSt
 	require.NoError(t, err, "last seen: %s", last.Status)
 	return last
 }
+
+// happens waits for a signal.
+func happens(t *testing.T, signal <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-signal:
+	case <-time.After(patience):
+		require.Fail(t, "it did not happen")
+	}
+}
