@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,11 @@ func openBench(ctx context.Context, log io.Writer, engines []string, from server
 	if from.address == "" && from.cli == "" {
 		from.address = os.Getenv("TEMPORAL_ADDRESS")
 	}
+	if usesTemporal && from.address != "" {
+		if err := reachable(ctx, from.address); err != nil {
+			return nil, err
+		}
+	}
 	names := []string{binaries.Provider, binaries.Worker, binaries.Starter}
 	if usesTemporal && from.address == "" && from.cli == "" {
 		names = append(names, binaries.DevServer)
@@ -96,6 +102,18 @@ func openBench(ctx context.Context, log io.Writer, engines []string, from server
 	}
 	b.lab.Engines = map[string]harness.Engine{temporalEngine: temporalLines(paths, from.address), handrolledEngine: journalLines(paths)}
 	return b, nil
+}
+
+// reachable refuses an address at which no trial could find a server, before anything is played or written over.
+func reachable(ctx context.Context, address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return refund.Wrap(refund.CodeInvalidFlag, err, "Temporal's address %q is not HOST:PORT", address)
+	}
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return refund.Wrap(refund.CodeUnavailable, err, "no Temporal server answers at %s, the address of --temporal-address or TEMPORAL_ADDRESS", address)
+	}
+	return connection.Close()
 }
 
 // close ends what the trials shared. A server that had ended by itself is an error: its trials measured something else.

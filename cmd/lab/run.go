@@ -49,6 +49,12 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
   go run ./cmd/lab run --scenario l06-2 --engine temporal --profile opaque --keep`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"scenario", "engine", "profile"} {
+				// An empty list would be the whole suite, and so another report, for want of a shell variable.
+				if list, _ := c.Flags().GetStringSlice(name); c.Flags().Changed(name) && len(list) == 0 {
+					return refund.Errorf(refund.CodeInvalidFlag, "--%s is empty: name what to run, or leave the flag out", name)
+				}
+			}
 			if err := f.check(scenarios.Matrix()); err != nil {
 				return err
 			}
@@ -101,8 +107,12 @@ func (f *runFlags) check(matrix faults.Matrix) error {
 	if f.jobs < 1 || f.jobs > 64 {
 		return refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 64", f.jobs)
 	}
-	if len(comparison.Select(matrix.Cells, f.filter)) == 0 {
+	cells := comparison.Select(matrix.Cells, f.filter)
+	if len(cells) == 0 {
 		return refund.Errorf(refund.CodeInvalidFlag, "no scenario has a cell for this engine and profile")
+	}
+	if !slices.ContainsFunc(cells, func(e faults.Expectation) bool { return e.NotApplicable == "" }) {
+		return refund.Errorf(refund.CodeInvalidFlag, "there is nothing to play: %s", cells[0].NotApplicable)
 	}
 	return nil
 }
@@ -129,6 +139,9 @@ func (f *runFlags) readSchedule(cells []faults.Expectation) (faults.Schedule, er
 	schedule, err := faults.ParseSchedule(text)
 	if err != nil {
 		return nil, refund.Wrap(refund.CodeInvalidBody, err, "--schedule %s", f.schedule)
+	}
+	if schedule == nil {
+		return nil, refund.Errorf(refund.CodeInvalidBody, "--schedule %s holds no schedule: an empty one is []", f.schedule)
 	}
 	return schedule, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,10 +35,16 @@ func TestRunRefusesWhatWouldSelectNothing(t *testing.T) {
 		{"an unknown engine", []string{"--engine", "cadence"}, refund.CodeInvalidFlag, `--engine "cadence" is unknown: it is temporal or handrolled`},
 		{"an unknown profile", []string{"--profile", "best"}, refund.CodeInvalidProfile, `profile "best" is unknown`},
 		{"a profile that the scenario does not have", []string{"--scenario", "stale-not-found", "--profile", "opaque"}, refund.CodeInvalidFlag, "no scenario has a cell"},
+		{"an empty scenario", []string{"--scenario", ""}, refund.CodeInvalidFlag, "--scenario is empty"},
+		{"an empty engine", []string{"--engine", ""}, refund.CodeInvalidFlag, "--engine is empty"},
+		{"an empty profile", []string{"--profile", ""}, refund.CodeInvalidFlag, "--profile is empty"},
+		{"nothing that applies", []string{"--scenario", "l06-1", "--engine", "temporal", "--profile", "local"}, refund.CodeInvalidFlag, "there is nothing to play: the server's history"},
+		{"an address that is none", []string{"--temporal-address", "nope"}, refund.CodeInvalidFlag, `Temporal's address "nope" is not HOST:PORT`},
 		{"no jobs", []string{"--jobs", "0"}, refund.CodeInvalidFlag, "--jobs is 0: it must be from 1 to 64"},
 		{"two servers", []string{"--temporal-address", "a:1", "--temporal-cli", "b"}, refund.CodeInvalidFlag, "temporal-address temporal-cli"},
 		{"a schedule for everything", []string{"--schedule", "testdata/refund-card.json"}, refund.CodeInvalidFlag, "--schedule is for one scenario"},
 		{"a schedule that is none", []string{"--schedule", "testdata/refund-card.json", "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full"}, refund.CodeInvalidBody, "--schedule testdata/refund-card.json"},
+		{"a schedule that is null", []string{"--schedule", "testdata/null.json", "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full"}, refund.CodeInvalidBody, "holds no schedule"},
 		{"a schedule that is not there", []string{"--schedule", "nothing", "--scenario", "l06-2", "--engine", "handrolled", "--profile", "full"}, refund.CodeInvalidFlag, "--schedule cannot be read"},
 		{"an argument", []string{"everything"}, refund.CodeInvalidFlag, "everything"},
 	} {
@@ -49,6 +56,16 @@ func TestRunRefusesWhatWouldSelectNothing(t *testing.T) {
 			require.Contains(t, log, c.text)
 		})
 	}
+}
+
+func TestRunPlaysNothingAgainstAServerThatIsNotThere(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	status, out, log := lab(t, "run", "--out", t.TempDir(), "--temporal-address", closed.Addr().String())
+	require.Equal(t, refund.ExitUnavailable, status)
+	require.Empty(t, out)
+	require.Contains(t, log, "UNAVAILABLE: no Temporal server answers at "+closed.Addr().String())
 }
 
 func TestFilteredRunReportsIntoItsOwnDirectory(t *testing.T) {
