@@ -15,7 +15,7 @@ import (
 
 func reportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "report DIR",
+		Use:   "report DIR|FILE",
 		Short: "Judge stored evidence again and print the report",
 		Long: `Judge the evidence in a directory, or packed in a file, and print the report on standard output; the evidence's hash goes to
 standard error. The same evidence gives the same report byte for byte.
