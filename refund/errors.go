@@ -61,7 +61,11 @@ const (
 	CodeStoreLocked       Code = "STORE_LOCKED"
 	CodeStoreUnreadable   Code = "STORE_UNREADABLE"
 	CodePortInUse         Code = "PORT_IN_USE"
-	CodeInternal          Code = "INTERNAL"
+	// CodeInterrupted: a signal ended the command before it was done.
+	CodeInterrupted Code = "INTERRUPTED"
+	// CodeNotPassed: a suite or a card did not pass.
+	CodeNotPassed Code = "NOT_PASSED"
+	CodeInternal  Code = "INTERNAL"
 )
 
 // Error is an error with a stable code. Message says what was wrong with which value and what to do.
@@ -71,11 +75,18 @@ type Error struct {
 	Err     error // the cause, or nil
 }
 
-func (e *Error) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Text() }
+
+// Text is the error without its code. A cause keeps its own code, unless it is the same one.
+func (e *Error) Text() string {
+	cause, ok := e.Err.(*Error) //nolint:errorlint // the direct cause is what is printed here; one further in prints itself
+	switch {
+	case ok && cause.Code == e.Code:
+		return e.Message + ": " + cause.Text()
+	case e.Err != nil:
+		return e.Message + ": " + e.Err.Error()
 	}
-	return fmt.Sprintf("%s: %s", e.Code, e.Message)
+	return e.Message
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -117,7 +128,7 @@ const (
 	ExitNotFound       = 4
 	ExitRefused        = 5 // a verdict or a refusal: the answer is known and it is no
 	ExitVerdictPending = 6 // the decision is stored, its verdict is not made yet: ask again with the same id
-	ExitUnavailable    = 7 // a store, a server or a port could not be had; nothing is known
+	ExitUnavailable    = 7 // a store, a server or a port could not be had, or a signal came first; nothing is known
 )
 
 // ExitStatus maps a code to the exit status of a command that ends with it.
@@ -134,9 +145,9 @@ func ExitStatus(code Code) int {
 		return ExitNotFound
 	case CodeVerdictPending:
 		return ExitVerdictPending
-	case CodeUnavailable, CodeTimeout, CodeStoreLocked, CodeStoreUnreadable, CodePortInUse:
+	case CodeUnavailable, CodeTimeout, CodeStoreLocked, CodeStoreUnreadable, CodePortInUse, CodeInterrupted:
 		return ExitUnavailable
-	case CodeInternal:
+	case CodeInternal, CodeNotPassed:
 		return ExitInternal
 	default:
 		return ExitRefused

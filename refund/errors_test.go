@@ -34,7 +34,7 @@ var exits = map[refund.Code]int{
 	"":         0,
 	"ACCEPTED": 0,
 
-	"INTERNAL": 1,
+	"INTERNAL": 1, "NOT_PASSED": 1,
 
 	"INVALID_AMOUNT": 2, "INVALID_CURRENCY": 2, "INVALID_IDENTITY": 2, "INVALID_REASON": 2, "INVALID_DEADLINE": 2,
 	"INVALID_PROFILE": 2, "INVALID_DECISION": 2, "INVALID_BODY": 2, "INVALID_FLAG": 2,
@@ -51,7 +51,7 @@ var exits = map[refund.Code]int{
 
 	"VERDICT_PENDING": 6,
 
-	"UNAVAILABLE": 7, "TIMEOUT": 7, "STORE_LOCKED": 7, "STORE_UNREADABLE": 7, "PORT_IN_USE": 7,
+	"UNAVAILABLE": 7, "TIMEOUT": 7, "STORE_LOCKED": 7, "STORE_UNREADABLE": 7, "PORT_IN_USE": 7, "INTERRUPTED": 7,
 }
 
 func TestEveryCodeHasItsDocumentedExitStatus(t *testing.T) {
@@ -123,4 +123,24 @@ func TestErrorsAreMatchedByCodeThroughWrapping(t *testing.T) {
 	require.Equal(t, refund.CodeTimeout, refund.CodeOf(refund.Wrap(refund.CodeTimeout, inner, "gave up")), "the outermost code counts")
 	require.Equal(t, refund.CodeInternal, refund.CodeOf(errors.New("plain")))
 	require.Empty(t, refund.CodeOf(nil))
+}
+
+// A code stands once for what it speaks of, and a cause of another kind keeps its own.
+func TestACodeIsNotSaidTwice(t *testing.T) {
+	locked := refund.Errorf(refund.CodeStoreLocked, "held by another")
+	waiting := refund.Wrap(refund.CodeStoreUnreadable, io.ErrUnexpectedEOF, "waiting")
+	for _, test := range []struct {
+		err  error
+		text string
+	}{
+		{refund.Wrap(refund.CodeStoreUnreadable, waiting, "journal"), "STORE_UNREADABLE: journal: waiting: unexpected EOF"},
+		{refund.Wrap(refund.CodeStoreUnreadable, refund.Wrap(refund.CodeStoreUnreadable, waiting, "file"), "journal"), "STORE_UNREADABLE: journal: file: waiting: unexpected EOF"},
+		{refund.Wrap(refund.CodeUnavailable, locked, "worker"), "UNAVAILABLE: worker: STORE_LOCKED: held by another"},
+		{refund.Wrap(refund.CodeUnavailable, refund.Wrap(refund.CodeStoreLocked, locked, "journal"), "worker"), "UNAVAILABLE: worker: STORE_LOCKED: journal: held by another"},
+	} {
+		require.EqualError(t, test.err, test.text)
+		var outermost *refund.Error
+		require.ErrorAs(t, test.err, &outermost)
+		require.Equal(t, test.text, string(outermost.Code)+": "+outermost.Text())
+	}
 }
