@@ -116,16 +116,37 @@ func oneReceipt(t *trial, r run) []string {
 	return []string{text[:len(text)-1]}
 }
 
-// I3: REJECTED and EXPIRED moved no money.
+// I3: REJECTED and EXPIRED moved no money, and what the provider refused it goes on refusing: that needs a result that is stored.
 func endedWithoutEntry(t *trial) []string {
 	var violations []string
 	for _, r := range t.present() {
+		if text := t.forgottenRefusal(r); text != "" {
+			violations = append(violations, text)
+		}
 		status, entries := r.export.View.Status, t.entries(r.id)
 		if (status == refund.StatusRejected || status == refund.StatusExpired) && len(entries) > 0 && t.outside[r.id] == "" {
 			violations = append(violations, fmt.Sprintf("run %s is %s and the ledger holds its entry %s", r.name, statusText(r), entries[0].RefundID))
 		}
 	}
 	return violations
+}
+
+// forgottenRefusal names a refusal or tombstone that the provider answered and did not store, where its profile remembers.
+func (t *trial) forgottenRefusal(r run) string {
+	if !t.promise.idempotent || t.promise.expires {
+		return ""
+	}
+	for _, o := range t.Provider.Operations {
+		if o.OperationID == r.id {
+			return "" // the first result stands, whatever it is
+		}
+	}
+	for _, request := range t.Provider.Received {
+		if request.OperationID == r.id && (request.Outcome == "tombstone" || request.Outcome == "refusal" && request.Verb == "submit") {
+			return fmt.Sprintf("run %s: the provider answered request %d with a %s and has stored no result", r.name, request.N, request.Outcome)
+		}
+	}
+	return ""
 }
 
 func statusText(r run) string {

@@ -94,6 +94,12 @@ func TestI3RejectedAndExpiredMovedNothing(t *testing.T) {
 	}
 	judgeAll(t, []one{
 		{name: "rejected, nothing moved", change: func(s *scene) { s.rejected(refund.CodeOrderVersionChanged) }, verdict: Pass},
+		{name: "rejected by an answer that the provider did not store", change: func(s *scene) {
+			s.rejected(refund.CodeClosed)
+			s.receive("close", s.id(), refund.Fence{Term: 9, Seq: 1}, "tombstone")
+			s.cross("B", "close-call.before", s.id(), "9.1")
+			s.Provider.Operations = nil
+		}, verdict: Fail, checks: []string{"I3"}},
 		{name: "rejected with an entry", change: func(s *scene) { s.rejected(refund.CodeOrderVersionChanged); entry(s) }, verdict: Fail, checks: []string{"I3", "END"}},
 		{name: "expired, nothing moved", change: expired, verdict: Pass},
 		{name: "expired with an entry", change: func(s *scene) { expired(s); entry(s) }, verdict: Fail, checks: []string{"I3", "END"}},

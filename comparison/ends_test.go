@@ -28,7 +28,7 @@ func TestThePermittedEnd(t *testing.T) {
 			s.bill(s.id(), "answer-2")
 			s.cross("B", "model-call.before", s.id(), "")
 			end(func(e *faults.End) { e.MostModelCalls = 1 })(s)
-		}, verdict: Fail, checks: []string{"END"}},
+		}, verdict: Fail, checks: []string{"I12", "END"}},
 		{name: "something was stored that should not be", change: end(func(e *faults.End) { e.Absent = true }), verdict: Fail, checks: []string{"END"}},
 		{name: "nothing was stored, as it should be", change: func(s *scene) { s.expect.Runs["r2"] = faults.End{Absent: true} }, verdict: Pass},
 		{name: "another verdict", change: func(s *scene) { s.expect.Verdicts["d1"] = "EXPIRED" }, verdict: Fail, checks: []string{"END"}},

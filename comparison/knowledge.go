@@ -132,6 +132,18 @@ func sentOnlyAsIntended(t *trial) []string {
 	return violations
 }
 
+// calledAgain finds a request to the model that was begun once the run's proposal had been recorded.
+func (t *trial) calledAgain(r run) (evidence.Crossing, bool) {
+	for _, recorded := range t.crossings(faults.Proposal, faults.After, r.id) {
+		for _, call := range t.crossings(faults.ModelCall, faults.Before, r.id) {
+			if !refused(recorded) && call.Seq > recorded.Seq {
+				return call, true
+			}
+		}
+	}
+	return evidence.Crossing{}, false
+}
+
 // I12: one recorded proposal for everyone, from an answer that the model did give, and no more requests than the budget.
 func proposalReused(t *trial) []string {
 	var violations []string
@@ -146,6 +158,9 @@ func proposalReused(t *trial) []string {
 		}
 		if len(recorded) > 1 {
 			violations = append(violations, fmt.Sprintf("run %s recorded %d different proposals", r.name, len(recorded)))
+		}
+		if call, found := t.calledAgain(r); found {
+			violations = append(violations, fmt.Sprintf("run %s: %s asked the model (%d) although a proposal was recorded", r.name, call.Process, call.Seq))
 		}
 		if r.facts.Proposal == nil {
 			continue

@@ -74,8 +74,18 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 
 func TestI12TheRecordedProposalIsReused(t *testing.T) {
 	again := func(s *scene) { s.bill(s.id(), "answer-2"); s.cross("B", "model-call.before", s.id(), "") }
+	lost := func(s *scene) { // the first answer was not recorded
+		for i := range s.Trace {
+			if s.Trace[i].Point.Boundary == faults.Proposal {
+				s.Trace[i].Detail = map[string]string{faults.DetailRefused: "lease"}
+			}
+		}
+		again(s)
+		s.cross("B", "proposal.after", s.id(), "")
+	}
 	judgeAll(t, []one{
-		{name: "a second call within the budget", change: again, verdict: Pass},
+		{name: "a second call within the budget, the first one's answer lost", change: lost, verdict: Pass},
+		{name: "a second call although a proposal is recorded", change: again, verdict: Fail, checks: []string{"I12"}},
 		{name: "more calls than the budget", change: func(s *scene) { again(s); again(s); again(s) }, verdict: Fail, checks: []string{"I12"}},
 		{name: "a second proposal was recorded", change: func(s *scene) {
 			again(s)
