@@ -118,6 +118,9 @@ func (s *Store) Close() error { return errors.Join(s.writer.Close(), s.reader.Cl
 // create makes the tables in an empty file, and otherwise checks whose file it is. Switching a fresh file to WAL answers
 // SQLITE_BUSY at once, whatever the time-out, when another process does the same; so it is tried again until the time-out.
 func (s *Store) create(path string) error {
+	if s.isJournal(context.Background()) {
+		return nil
+	}
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
 	for deadline := time.Now().Add(busyTimeout); ; <-retry.C {
@@ -126,6 +129,15 @@ func (s *Store) create(path string) error {
 			return wrap(err, "journal %q", path)
 		}
 	}
+}
+
+// isJournal tells whether the file is a journal of this version already, by reading alone: whoever only wants to see the runs
+// does not wait for a writer that is frozen.
+func (s *Store) isJournal(ctx context.Context) bool {
+	var application, version int
+	err := s.reader.QueryRowContext(ctx, "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)").
+		Scan(&application, &version)
+	return err == nil && application == applicationID && version == schemaVersion
 }
 
 func (s *Store) prepare(ctx context.Context) error {
