@@ -75,13 +75,15 @@ func (tx *transaction) load(id refund.OperationID) (Run, error) {
 	run := Run{Lease: Lease{OperationID: id}, At: tx.now}
 	f := &run.Facts
 	var firstSent sql.NullInt64
-	var rejected, conflict, lapsed sql.NullString
+	var rejected, conflict, lapsed, last sql.NullString
 	err := tx.row(`SELECT r.intake, r.model_calls, r.proposal, r.expired, r.asks, r.generation, r.owner, r.lease_until,
-			o.state, o.first_sent_at, o.receipt, o.rejected, o.conflict, o.lapsed, o.presumed_absent
+			o.state, o.first_sent_at, o.receipt, o.rejected, o.conflict, o.lapsed, o.presumed_absent,
+			(SELECT code || ': ' || coalesce(body ->> '$.answer.detail', body ->> '$.detail', '') FROM journal
+				WHERE operation_id = r.operation_id AND kind = 'OBSERVATION' ORDER BY seq DESC LIMIT 1)
 		FROM runs AS r JOIN operations AS o USING (operation_id) WHERE operation_id = ?`, id).Scan(
 		column{&f.Intake}, &f.ModelCalls, column{&f.Proposal}, &f.Expired, &run.Asks,
 		&run.Lease.Generation, &run.Lease.Owner, &run.Lease.Until,
-		&f.State, &firstSent, column{&f.Receipt}, &rejected, &conflict, &lapsed, column{&f.PresumedAbsent})
+		&f.State, &firstSent, column{&f.Receipt}, &rejected, &conflict, &lapsed, column{&f.PresumedAbsent}, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, refund.Errorf(refund.CodeNotFound, "the journal has no operation %q", id)
 	}
@@ -90,6 +92,9 @@ func (tx *transaction) load(id refund.OperationID) (Run, error) {
 	}
 	f.FirstSentAt, f.Rejected, f.Conflict = refund.Instant(firstSent.Int64), refund.Code(rejected.String), conflict.String
 	f.Lapsed, run.Since = refund.Code(lapsed.String), f.Intake.At
+	if !f.State.Final() && !f.Expired {
+		f.Last = last.String
+	}
 
 	type judged struct {
 		decision refund.Decision

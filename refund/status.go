@@ -41,6 +41,9 @@ type Facts struct {
 	// good, and no refusal is known.
 	Lapsed         Code        `json:"lapsed,omitempty"`
 	PresumedAbsent *Settlement `json:"presumed_absent,omitempty"`
+	// Last is the last recorded answer that decided nothing, for a person who asks why the run does not move: its
+	// observation and detail. Empty once there is an outcome.
+	Last string `json:"last,omitempty"`
 }
 
 // StatusOf is the one rule from facts to status, for both engines' clients, with or without a worker alive. now only moves
