@@ -84,7 +84,7 @@ func (t *tally) compare(what string, expected, measured any) {
 
 func (t *tally) verdict() error {
 	if t.differ > 0 {
-		return refund.Errorf(refund.CodeInternal, "%d expectations of the card are not what was measured", t.differ)
+		return refund.Errorf(refund.CodeNotPassed, "%d expectations of the card are not what was measured", t.differ)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ Exit status 1 where the evidence does not pass.`,
 				return err
 			}
 			if !result.Passed() {
-				return refund.Errorf(refund.CodeInternal, "the evidence does not pass")
+				return refund.Errorf(refund.CodeNotPassed, "the evidence does not pass")
 			}
 			return nil
 		},

@@ -198,7 +198,7 @@ func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log i
 		fmt.Fprintf(out, "the trials' stores and logs are in %s\n", b.lab.Scratch)
 	}
 	if !result.Passed() {
-		return refund.Errorf(refund.CodeInternal, "the suite did not pass: see %s", report)
+		return refund.Errorf(refund.CodeNotPassed, "the suite did not pass: see %s", report)
 	}
 	return nil
 }
