@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"refundlab/cmd/internal/cmdline"
 	"refundlab/cmd/internal/orderfile"
 	"refundlab/faults"
 	"refundlab/provider/ledger"
@@ -47,8 +48,9 @@ Profiles: full, retention, lenient, lookup, stale, opaque. A file keeps the prof
 		Example: `  provider serve --listen 127.0.0.1:8080 --db provider.db --profile full --orders orders.json
   provider serve --listen 127.0.0.1:0 --db p.db --profile stale --lag 5s
   provider serve --listen 127.0.0.1:0 --db p.db --profile retention --retention 1h --control`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return serve(c, f) },
+		Args:        cobra.NoArgs,
+		Annotations: cmdline.Serves(),
+		RunE:        func(c *cobra.Command, _ []string) error { return serve(c, f) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
 	c.Flags().StringVar(&f.db, "db", "", "the ledger's SQLite `FILE`, made when it is missing")

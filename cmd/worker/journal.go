@@ -30,7 +30,7 @@ func (w *worker) openJournal(ctx context.Context, world ports) (engine, error) {
 	executor := &handrolled.Executor{
 		Journal: inject.Journal(store, w.announcer),
 		Refunds: world.refunds, Model: world.model, Notices: world.notices,
-		Name: w.name, Lease: w.lease, Log: world.logger,
+		Name: w.name, Lease: w.lease, Log: world.logger, // to which it adds its name
 	}
 	return engine{
 		run: func(ctx context.Context, ready func()) error {

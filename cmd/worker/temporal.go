@@ -13,7 +13,7 @@ import (
 
 // openTemporal connects to the Temporal server and makes its worker.
 func (w *worker) openTemporal(ctx context.Context, world ports) (engine, error) {
-	connection, err := w.engine.Dial(ctx, w.name, world.logger, w.announcer)
+	connection, err := w.engine.Dial(ctx, w.name, world.logger.With("worker", w.name), w.announcer)
 	if err != nil {
 		return engine{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"refundlab/cmd/internal/cmdline"
 	"refundlab/cmd/internal/engineflags"
 	"refundlab/faults"
 	"refundlab/faults/inject"
@@ -43,7 +44,7 @@ type ports struct {
 	refunds provider.Refunds
 	model   provider.Model
 	notices provider.Notices
-	logger  *slog.Logger
+	logger  *slog.Logger // without the worker's name
 }
 
 // engine is one engine's worker.
@@ -63,8 +64,9 @@ func (w *worker) command() *cobra.Command {
 simulator unless --model or OPENAI_BASE_URL names another; OPENAI_API_KEY and OPENAI_MODEL are used with those.`,
 		Example: `  worker --engine handrolled --name A --journal journal.db --provider http://127.0.0.1:8080
   worker --engine temporal --name B --temporal-address 127.0.0.1:7233 --provider http://127.0.0.1:8080`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return w.serve(c) },
+		Args:        cobra.NoArgs,
+		Annotations: cmdline.Serves(),
+		RunE:        func(c *cobra.Command, _ []string) error { return w.serve(c) },
 	}
 	root.PersistentFlags().Bool("json", false, "print an error as JSON on standard output")
 	flags := root.Flags()
@@ -97,9 +99,10 @@ func (w *worker) serve(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	logger := world.logger.With("worker", w.name)
 	e, err := w.open(c.Context(), world)
 	if err != nil {
-		return err
+		return cmdline.Interrupted(c.Context(), err) // it did not serve yet
 	}
 	defer func() {
 		if closed := e.close(); err == nil {
@@ -113,10 +116,10 @@ func (w *worker) serve(c *cobra.Command) (err error) {
 		}
 		defer stop()
 	}
-	defer context.AfterFunc(c.Context(), func() { world.logger.Info("worker is stopping: it finishes what is in flight") })()
+	defer context.AfterFunc(c.Context(), func() { logger.Info("worker is stopping: it finishes what is in flight") })()
 	return untilStopped(c.Context(), func(ctx context.Context) error {
 		return e.run(ctx, func() {
-			world.logger.Info("worker takes work", "engine", w.engine.Engine)
+			logger.Info("worker takes work", "engine", w.engine.Engine)
 			fmt.Fprintf(c.OutOrStdout(), "ready %s\n", w.name)
 		})
 	})
@@ -179,7 +182,7 @@ func (w *worker) connect(stderr io.Writer) (ports, error) {
 	if err != nil {
 		return ports{}, err
 	}
-	world := ports{logger: logger.With("worker", w.name)}
+	world := ports{logger: logger}
 	client := &http.Client{Transport: inject.Transport(http.DefaultTransport, w.announcer)}
 	if world.refunds, err = provider.NewClient(w.provider, client); err != nil {
 		return ports{}, err

@@ -173,6 +173,31 @@ func TestAStopFinishesWhatIsInFlight(t *testing.T) {
 	require.Equal(t, refund.CodeOrderNotFound, view().Reason, "the answer that came after the stop is recorded")
 }
 
+// A line of the log names the worker once, whether the command wrote it or the engine.
+func TestTheLogNamesTheWorkerOnce(t *testing.T) {
+	provider, _, letGo := holdingProvider(t)
+	letGo() // it has no order and takes no notice, which the engine logs
+	journal, _ := journalWithRequest(t)
+	ctx, stop := context.WithTimeout(t.Context(), deadline)
+	defer stop()
+	log, stderr := io.Pipe()
+	exited := make(chan int, 1)
+	go func() {
+		exited <- run(ctx, []string{"--engine", "handrolled", "--journal", journal, "--name", "A", "--provider", provider}, nil, io.Discard, stderr)
+		_ = stderr.Close()
+	}()
+	fromEngine := false
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		require.Equal(t, 1, strings.Count(lines.Text(), "worker=A"), lines.Text())
+		if strings.Contains(lines.Text(), "operation=") {
+			fromEngine = true
+			stop()
+		}
+	}
+	require.True(t, fromEngine, "the engine logged nothing")
+	require.Zero(t, await(t, exited))
+}
+
 // A second signal ends the worker although a call is under way.
 func TestASecondSignalEndsTheWorkerAtOnce(t *testing.T) {
 	paths, err := binaries.Build(t.Context(), os.Stderr, binaries.Worker)

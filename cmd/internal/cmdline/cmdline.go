@@ -36,11 +36,7 @@ func FailureOf(err error) *Failure {
 	if !errors.As(err, &e) {
 		return &Failure{refund.CodeInternal, err.Error()}
 	}
-	message := e.Message
-	if e.Err != nil {
-		message += ": " + e.Err.Error()
-	}
-	return &Failure{e.Code, message}
+	return &Failure{e.Code, e.Text()}
 }
 
 // Answered marks an error that the command has told its caller already, inside its JSON answer: one command prints one
@@ -51,7 +47,7 @@ func (a Answered) Error() string { return a.Err.Error() }
 func (a Answered) Unwrap() error { return a.Err }
 
 // Execute runs a command tree and returns the exit status. Everything that cobra refuses before a command runs is the
-// caller's mistake: INVALID_FLAG.
+// caller's mistake: INVALID_FLAG. What a signal broke off is INTERRUPTED, except of a command that Serves.
 func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams) int {
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -81,6 +77,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams)
 		}
 		// Parsing may have stopped before it came to --json.
 		asJSON = asJSON || slices.Contains(args, "--json")
+	}
+	if _, serves := called.Annotations[servesKey]; !serves && !errors.As(err, &Answered{}) {
+		err = Interrupted(ctx, err)
 	}
 	report(s, err, asJSON)
 	return refund.ExitStatus(refund.CodeOf(err))
