@@ -101,6 +101,10 @@ func (s *starter) decide(c *cobra.Command, args []string, choice refund.Choice, 
 // showAndAdopt shows what the person is about to decide on and puts exactly that into the decision (I5).
 func showAndAdopt(w io.Writer, d refund.Decision, v refund.View) (refund.Decision, error) {
 	proposal := v.Facts.Proposal
+	if proposal == nil && v.Status.Terminal() { // there is nothing to wait for: the verdict is the one that the engine would give
+		verdict := refund.Judge(d, refund.Bench{Intake: v.Facts.Intake, Expired: v.Facts.Expired, Closed: true})
+		return refund.Decision{}, refund.VerdictError(refund.RecordedVerdict{DecisionID: d.DecisionID, Code: verdict})
+	}
 	if proposal == nil {
 		return refund.Decision{}, refund.Errorf(refund.Code(refund.VerdictNotReady),
 			"run %s is %s without a proposal, so there is nothing to decide on: wait with watch --until %s", v.OperationID, v.Status, refund.StatusApprovalRequired)
@@ -122,6 +126,7 @@ func (s *starter) replyVerdict(c *cobra.Command, d refund.Decision, recorded ref
 		err = refund.Wrap(refund.CodeVerdictPending, err, "ask again with --decision-id %s --as %s --digest %s --order-version %d",
 			d.DecisionID, d.Approver, d.Digest, d.OrderVersion)
 	}
+	err = cmdline.Interrupted(c.Context(), err)
 	answer := decisionAnswer{d.OperationID, d.DecisionID, recorded.Code, recorded.At, cmdline.FailureOf(err)}
 	if said := s.reply(c, answer, func(w io.Writer) {
 		if recorded.Code != "" {

@@ -121,6 +121,9 @@ func TestOneRefundFromRequestToReceipt(t *testing.T) {
 		require.Equal(t, refund.NewOperationID("shop", refund.Kind, "r-1"), asked.OperationID)
 		again := ask[requestAnswer](t, w, refund.ExitOK, requestWith("--amount", "42")...)
 		require.True(t, again.Existing)
+		otherTerms := w.run(t, append(requestWith(), "--decide-within", "1m", "--profile", "stale", "--model-budget", "1")...)
+		require.Zero(t, otherTerms.exit, otherTerms.stderr)
+		require.Contains(t, otherTerms.stdout, "was there already; its own terms stand: request r-1")
 		require.Equal(t, asked.Digest, again.Digest)
 		require.Equal(t, refund.CodeKeyConflict, ask[failed](t, w, refund.ExitConflict, requestWith("--amount", "43.00")...).Error.Code)
 
@@ -128,6 +131,7 @@ func TestOneRefundFromRequestToReceipt(t *testing.T) {
 		waiting := ask[refund.View](t, w, refund.ExitOK, "status", string(asked.OperationID))
 		require.Equal(t, refund.StatusApprovalRequired, waiting.Status)
 		require.EqualValues(t, 3, waiting.Facts.Proposal.OrderVersion)
+		require.Equal(t, refund.ProfileFull, waiting.Facts.Intake.Terms.Profile)
 		require.Equal(t, refund.ObservedNotFound, waiting.World.Observation)
 		require.Len(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "waiting").Runs, 1)
 		require.NotNil(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "unknown").Runs, "an empty list is not null")
@@ -169,7 +173,11 @@ func TestOneRefundFromRequestToReceipt(t *testing.T) {
 			require.True(t, kinds[kind], "%s is missing in %v", kind, kinds)
 		}
 		require.Contains(t, w.run(t, on("export")...).stdout, "OUTCOME")
-		require.Contains(t, w.run(t, "list").stdout, "CONFIRMED")
+		require.Regexp(t, `(?m)^r-1 +[0-9a-f-]{36} +CONFIRMED `, w.run(t, "list").stdout)
+
+		unreachable := w.run(t, on("status", "--provider", "http://127.0.0.1:1")...)
+		require.Zero(t, unreachable.exit, unreachable.stderr)
+		require.Regexp(t, `(?m)^world +not known: "the provider is not reachable: .*refused`, unreachable.stdout)
 
 		require.Equal(t, refund.CodeSettlementRefused, ask[failed](t, w, refund.ExitRefused,
 			on("reconcile", "--kind", "close", "--by", "carol", "--reason", "to be sure")...).Error.Code)
@@ -229,6 +237,9 @@ func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 			require.Zero(t, w.run(t, append([]string{"watch", "--until", "UNKNOWN", "--timeout", "30s"}, run...)...).exit)
 		}
 		require.Len(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "unknown").Runs, 2)
+		unasked := []string{"status", "--tenant", "shop", "--request-id", "r-1"}
+		require.Nil(t, ask[refund.View](t, w, refund.ExitOK, unasked...).World)
+		require.Regexp(t, `(?m)^world +not asked: this provider has no look-up$`, w.run(t, unasked...).stdout)
 
 		settle := func(id, kind string, more ...string) []string {
 			return append([]string{"reconcile", "--tenant", "shop", "--request-id", id, "--kind", kind, "--by", "carol", "--reason", "asked the provider's support"}, more...)
@@ -246,6 +257,48 @@ func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 		require.Equal(t, "carol", annotated.Facts.PresumedAbsent.By)
 		require.Empty(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "unknown").Runs)
 	})
+}
+
+// A run that ended before anything could be decided is told apart from one that is worth waiting for, and the list tells why
+// each run ended, the oldest first on both engines.
+func TestADecisionThatComesAfterTheEndIsToldSo(t *testing.T) {
+	onEachEngine(t, "full", func(t *testing.T, w *world) {
+		w.worker(t, "a", deaf(t))
+		names := []string{"r-3", "r-1", "r-2"} // neither the order of the names nor that of the operation ids
+		for _, name := range names {
+			terms := []string{"--decide-within", "1ms"}
+			if name == "r-2" {
+				terms = []string{"--model-budget", "1", "--call-timeout", "1s"}
+			}
+			require.Zero(t, w.run(t, append(requestWith("--request-id", name), terms...)...).exit)
+		}
+		for name, code := range map[string]refund.Code{"r-3": refund.Code(refund.VerdictExpired), "r-2": refund.Code(refund.VerdictRunClosed)} {
+			run := []string{"--tenant", "shop", "--request-id", name}
+			require.Zero(t, w.run(t, append([]string{"watch", "--timeout", "30s"}, run...)...).exit)
+			for _, verb := range []string{"approve", "reject"} {
+				require.Equal(t, code, ask[failed](t, w, refund.ExitRefused, append([]string{verb, "--as", "bob"}, run...)...).Error.Code)
+			}
+		}
+		require.Eventually(t, func() bool { // Temporal's list may be some moments behind
+			return len(ask[listed](t, w, refund.ExitOK, "list").Runs) == len(names)
+		}, 30*time.Second, 50*time.Millisecond)
+		require.Regexp(t, `(?s)\nr-3 .*EXPIRED .*\nr-1 .*\nr-2 .*REJECTED \(PROPOSAL_FAILED\) `, w.run(t, "list").stdout)
+	})
+}
+
+// deaf is a provider that knows every order, and whose model never answers.
+func deaf(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/orders/") {
+			_, _ = io.WriteString(rw, `{"id":"o-1001","currency":"EUR","captured_minor":10000,"refunded_minor":0,"version":3}`)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // only then the end of the connection is seen
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // Where the provider can close an operation, a person who does not want to wait any longer gets a final answer.

@@ -21,11 +21,7 @@ func printView(w io.Writer, v refund.View) {
 	line("asked", "%s of order %s by %s: %q", in.Request.Amount, in.Request.Order, in.Request.Requester, in.Request.Reason)
 	line("", "tenant %s, request id %s, at %s, profile %s", in.Request.Tenant, in.Request.RequestID, in.At, in.Terms.Profile)
 	line("", "digest %s", in.Digest)
-	if v.Reason == "" {
-		line("status", "%s", v.Status)
-	} else {
-		line("status", "%s (%s)", v.Status, v.Reason)
-	}
+	line("status", "%s", statusText(v))
 	fmt.Fprintln(w)
 	line("world", "%s", worldText(in.Terms.Profile, v.World))
 	line("knows", "operation %s, first sent at %s", facts.State, facts.FirstSentAt)
@@ -53,6 +49,14 @@ func printView(w io.Writer, v refund.View) {
 	line("", "fence %d.%d%s", v.May.Fence.Term, v.May.Fence.Seq, ownerText(v.May))
 }
 
+// statusText is the status with the reason of a REJECTED run.
+func statusText(v refund.View) string {
+	if v.Reason == "" {
+		return string(v.Status)
+	}
+	return fmt.Sprintf("%s (%s)", v.Status, v.Reason)
+}
+
 // ownerText says who holds the run, where the engine knows.
 func ownerText(may refund.May) string {
 	switch {
@@ -64,16 +68,21 @@ func ownerText(may refund.May) string {
 	return fmt.Sprintf(", held by nobody (last by %s until %s)", may.Owner, may.Until)
 }
 
-func worldText(profile refund.ProfileName, world *refund.World) string {
+func worldText(name refund.ProfileName, world *refund.World) string {
+	profile, err := refund.ProfileNamed(name)
 	switch {
-	case profile == refund.ProfileLocal:
+	case err == nil && profile.Shared:
 		return "the ledger is in the journal: what is known is what happened"
+	case err == nil && profile.Lookup == refund.LookupNone:
+		return "not asked: this provider has no look-up"
 	case world == nil:
 		return "not asked (give --provider)"
 	case world.Receipt != nil:
 		return receiptText(*world.Receipt)
 	case world.Refusal != "":
 		return fmt.Sprintf("refused: %s", world.Refusal)
+	case world.Observation == refund.ObservedAmbiguous:
+		return fmt.Sprintf("not known: %q", world.Detail)
 	case world.Observation == refund.ObservedNotFound:
 		return "the provider shows nothing now, which proves nothing"
 	}
@@ -86,21 +95,17 @@ func receiptText(r refund.Receipt) string {
 
 func printRuns(w io.Writer, runs []refund.Listed) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "OPERATION\tSTATUS\tAMOUNT\tORDER\tREQUESTER\tSINCE\tNEXT")
+	fmt.Fprintln(table, "REQUEST\tOPERATION\tSTATUS\tAMOUNT\tORDER\tREQUESTER\tSINCE\tNEXT")
 	for _, run := range runs {
 		v, request := run.View, run.View.Facts.Intake.Request
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.OperationID, v.Status, request.Amount, request.Order, request.Requester, run.Since, v.May.Next)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", request.RequestID, v.OperationID, statusText(v), request.Amount, request.Order, request.Requester, run.Since, v.May.Next)
 	}
 	_ = table.Flush() // fails only as w does
 }
 
 // changeText is one line of watch.
 func changeText(v refund.View) string {
-	status := string(v.Status)
-	if v.Reason != "" {
-		status += " (" + string(v.Reason) + ")"
-	}
-	return fmt.Sprintf("%s  operation %s  fence %d.%d  next: %s", status, v.Facts.State, v.May.Fence.Term, v.May.Fence.Seq, v.May.Next)
+	return fmt.Sprintf("%s  operation %s  fence %d.%d  next: %s", statusText(v), v.Facts.State, v.May.Fence.Term, v.May.Fence.Seq, v.May.Next)
 }
 
 func printFacts(w io.Writer, facts []refund.Fact) {

@@ -37,7 +37,8 @@ func (s *starter) requestCommand() *cobra.Command {
 		Use:   "request",
 		Short: "Ask for a refund; the same request id again finds the same run",
 		Long: `Ask for a refund. The request id is the caller's name for this one intent: asking again under it finds the run that is
-there, and with other parameters it is refused. Without --request-id one is made and printed before anything is sent,
+there, and with other parameters it is refused. Terms (profile, deadlines, model budget, retention, call timeout, backoff) are
+no parameters: a run that is there keeps its own, whatever is asked now. Without --request-id one is made and printed before anything is sent,
 so that it can be asked again when the answer is lost.`,
 		Example: `  starter --engine handrolled --journal journal.db request --tenant shop --request-id r-1 \
       --order o-1001 --amount 42.00 --currency EUR --reason "broken on arrival" --requester alice`,
@@ -93,7 +94,7 @@ func (s *starter) request(c *cobra.Command, f requestFlags) error {
 		return s.reply(c, answer, func(w io.Writer) {
 			verb := "stored"
 			if existing {
-				verb = "was there already"
+				verb = "was there already; its own terms stand"
 			}
 			fmt.Fprintf(w, "%s %s: request %s of %s, %s\n", view.OperationID, verb, request.RequestID, request.Amount, view.Status)
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ func (s *starter) statusCommand() *cobra.Command {
 		Use:   "status" + operationUse,
 		Short: "Show what the world did, what the engine knows, and what it may do next",
 		Long: `Show the three facts apart: what the world did (only with --provider, by a look-up that changes nothing; a look-up that
-finds nothing proves nothing), what the engine has recorded, and what it may do next. No worker is needed.`,
+finds nothing proves nothing, and a provider without look-up is not asked), what the engine has recorded, and what it may do next. No worker is needed.`,
 		Example: `  starter --engine handrolled --journal journal.db --provider http://127.0.0.1:8080 status --tenant shop --request-id r-1`,
 		RunE: s.checked(func(c *cobra.Command, args []string) error {
 			id, err := named.id(c, args)
@@ -47,7 +48,7 @@ func (s *starter) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List runs: waiting for a person, unknown, overdue, or all",
 		Long: `List runs: "waiting" for a person's decision; "unknown" in their outcome and not yet annotated; "overdue", which only
-the engine could move and which are older than --bound; or "all". No worker is needed.`,
+the engine could move and which are older than --bound; or "all"; the oldest first. No worker is needed.`,
 		Example: `  starter --engine temporal list --which overdue --bound 5m`,
 		Args:    cobra.NoArgs,
 		RunE: s.checked(func(c *cobra.Command, _ []string) error {
@@ -63,6 +64,7 @@ the engine could move and which are older than --bound; or "all". No worker is n
 				if err != nil {
 					return err
 				}
+				slices.SortFunc(runs, oldestFirst) // Temporal's visibility store has an order of its own
 				now := refund.At(time.Now())
 				runs = slices.DeleteFunc(runs, func(run refund.Listed) bool {
 					return !run.View.Lists(listing, run.Since, bound.Milliseconds(), now)
@@ -80,6 +82,10 @@ the engine could move and which are older than --bound; or "all". No worker is n
 	c.Flags().StringVar(&which, "which", string(refund.ListAll), "waiting, unknown, overdue or all")
 	c.Flags().DurationVar(&bound, "bound", time.Minute, "time within which a run that waits for nobody should end, for overdue")
 	return c
+}
+
+func oldestFirst(a, b refund.Listed) int {
+	return cmp.Or(cmp.Compare(a.View.Facts.Intake.At, b.View.Facts.Intake.At), cmp.Compare(a.View.OperationID, b.View.OperationID))
 }
 
 func (s *starter) watchCommand() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,15 +20,13 @@ import (
 // bounds of their own.
 const callBound = 30 * time.Second
 
-// lookUpBound ends the look-up of status: a provider that does not answer is shown as ambiguous.
-const lookUpBound = 5 * time.Second
-
 // starter is what all verbs share: the global flags, and how to reach the engine.
 type starter struct {
 	engine              engineflags.Flags
 	workflowTaskTimeout time.Duration
 	provider            string
 	world               provider.Refunds // nil without --provider
+	line                *line            // to it
 	json                bool
 	announcer           *faults.Announcer // nil except under test
 }
@@ -70,7 +69,8 @@ func (s *starter) checked(verb func(*cobra.Command, []string) error) func(*cobra
 		}
 		if c.Flags().Changed("provider") {
 			var err error
-			if s.world, err = provider.NewClient(s.provider, nil); err != nil {
+			s.line = &line{}
+			if s.world, err = provider.NewClient(s.provider, &http.Client{Transport: s.line}); err != nil {
 				return err
 			}
 		}
@@ -104,15 +104,4 @@ func (s *starter) reply(c *cobra.Command, document any, print func(io.Writer)) e
 		return refund.Wrap(refund.CodeInternal, err, "the answer could not be printed")
 	}
 	return nil
-}
-
-// lookUp asks the provider as a reader: it carries no fence, raises nothing, and finding nothing proves nothing.
-func (s *starter) lookUp(ctx context.Context, in refund.Intake) *refund.World {
-	if s.world == nil || in.Terms.Profile == refund.ProfileLocal { // whose ledger is in the journal
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookUpBound)
-	defer cancel()
-	answer := s.world.LookUp(ctx, in, nil)
-	return &refund.World{Observation: answer.Observation, Receipt: answer.Receipt, Refusal: answer.Refusal, Detail: answer.Detail}
 }
