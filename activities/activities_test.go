@@ -175,6 +175,7 @@ func TestSubmitChecksBeforeItSends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, r := newPorts(), submission(t, refund.ProfileFull)
+			p.answer = provider.Answer{Observation: refund.ObservedNotFound} // of the look-up
 			c.change(p, &r)
 			result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
 			require.NoError(t, err)
@@ -184,6 +185,54 @@ func TestSubmitChecksBeforeItSends(t *testing.T) {
 			require.Empty(t, p.submits)
 		})
 	}
+}
+
+// After a reset of the activity a first attempt may be a later one, whose check fails by the success of the earlier.
+func TestFailedCheckOfAFirstAttemptIsLookedUpWhereTheAnswerIsStrong(t *testing.T) {
+	receipt := provider.Answer{Observation: refund.ObservedReceipt, Receipt: &refund.Receipt{RefundID: "r-1"}}
+	lapsed := provider.Answer{Observation: refund.ObservedUnsent, Refusal: refund.CodeOrderVersionChanged, Detail: "the order no longer allows it"}
+	for name, c := range map[string]struct {
+		profile refund.ProfileName
+		known   provider.Answer
+		want    activities.SubmitResult
+		asked   int
+	}{
+		"it was sent":     {refund.ProfileLookup, receipt, activities.SubmitResult{Answer: receipt, Sent: true}, 1},
+		"it was not sent": {refund.ProfileLookup, provider.Answer{Observation: refund.ObservedNotFound}, activities.SubmitResult{Answer: lapsed}, 1},
+		"no answer": {
+			refund.ProfileFull, provider.Answer{Observation: refund.ObservedAmbiguous, Detail: "cut"},
+			activities.SubmitResult{Answer: provider.Answer{Observation: refund.ObservedUnsent, Detail: "cut"}}, 1,
+		},
+		"a look-up that lags proves nothing": {refund.ProfileStale, receipt, activities.SubmitResult{Answer: lapsed}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPorts()
+			p.order.Version, p.answer = 8, c.known
+			result, err := execute[activities.SubmitResult](t, p, activities.Submit, submission(t, c.profile))
+			require.NoError(t, err)
+			require.Equal(t, c.want, result)
+			require.Len(t, p.fences, c.asked)
+			require.Empty(t, p.submits)
+		})
+	}
+}
+
+// A reset hands an open round on to a new run, as a first attempt.
+func TestRoundOfAnotherRunMayHaveSent(t *testing.T) {
+	for _, profile := range []refund.ProfileName{refund.ProfileLookup, refund.ProfileStale, refund.ProfileOpaque} {
+		p, r := newPorts(), submission(t, profile)
+		r.RunID = "the run before the reset"
+		result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+		require.NoError(t, err)
+		require.Equal(t, refund.ObservedAmbiguous, result.Answer.Observation)
+		require.True(t, result.Sent)
+		require.Empty(t, p.submits)
+	}
+	p, r := newPorts(), submission(t, refund.ProfileFull)
+	r.RunID, p.order.Refunded = "the run before the reset", p.order.Captured
+	result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+	require.NoError(t, err)
+	require.True(t, result.Sent, "a check that fails now is no refusal")
 }
 
 // A frozen worker may start an attempt whose time was over long ago.

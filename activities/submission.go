@@ -17,6 +17,8 @@ type SubmitRequest struct {
 	Round    int64           `json:"round"`
 	// Sent tells whether an earlier round may have sent something; the attempts of this round are counted by Temporal.
 	Sent bool `json:"sent"`
+	// RunID is the run that scheduled the round. A reset hands an open round on to a new run, with attempts counted anew.
+	RunID string `json:"run_id,omitempty"`
 	// FirstSentAt is when the first round was scheduled: from then on something may have left.
 	FirstSentAt refund.Instant `json:"first_sent_at"`
 }
@@ -32,12 +34,20 @@ type SubmitResult struct {
 // recognises a repeated operation, an ambiguous answer is an error: Temporal sends the same operation again. Elsewhere it is
 // a result, because a second send could be a second refund (I1); there the workflow allows one attempt only.
 func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitResult, error) {
-	in, attempt := request.Intake, int64(activity.GetInfo(ctx).Attempt)
+	info := activity.GetInfo(ctx)
+	in, attempt := request.Intake, int64(info.Attempt)
 	profile, err := refund.ProfileNamed(in.Terms.Profile)
 	if err != nil {
 		return SubmitResult{}, failure(err)
 	}
-	sent := request.Sent || attempt > 1
+	handedOn := request.RunID != "" && request.RunID != info.WorkflowExecution.RunID
+	sent := request.Sent || attempt > 1 || handedOn
+	if handedOn && !profile.Idempotent {
+		return SubmitResult{Answer: provider.Answer{
+			Observation: refund.ObservedAmbiguous,
+			Detail:      "the run was reset while this round was open: sending it again could be a second refund",
+		}, Sent: true}, nil
+	}
 	// Reading the order may use up one time-out before the send, so the promise must hold that much longer.
 	if sent && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, a.Now()+refund.Instant(in.Terms.CallTimeout)) {
 		return SubmitResult{Answer: provider.Answer{
@@ -48,6 +58,17 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	// A zombie attempt finds its context over, or the fence raised by a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}
 	answer := provider.CheckAndSubmit(ctx, a.bounded(in), in, request.Decision, fence, a.Now)
+	if !sent && answer.Refusal != "" && answer.Observation == refund.ObservedUnsent && profile.Lookup == refund.LookupStrong {
+		// The first attempt need not be the first: a reset of the activity counts anew. The check may have failed by our own success,
+		// so "nothing was ever sent" is said only when the provider says so too (I3).
+		switch known := a.bounded(in).LookUp(ctx, in, &fence); known.Observation {
+		case refund.ObservedNotFound:
+		case refund.ObservedAmbiguous:
+			answer = provider.Answer{Observation: refund.ObservedUnsent, Detail: known.Detail}
+		default:
+			answer = known
+		}
+	}
 	if answer.Observation == refund.ObservedAmbiguous && profile.Idempotent {
 		return SubmitResult{}, unanswered(answer)
 	}
