@@ -44,7 +44,9 @@ type (
 	}
 	settlement struct {
 		Settlement refund.Settlement `json:"settlement"`
+		Hash       string            `json:"hash"`
 		Refused    refund.Code       `json:"refused"`
+		Detail     string            `json:"detail"`
 	}
 	ending struct {
 		Expired  bool        `json:"expired"`

@@ -21,8 +21,7 @@ func (r *run) answerSettlements(ctx workflow.Context) {
 }
 
 func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
-	settlement, err := readSettlement(raw)
-	hash := settlementHash(settlement)
+	settlement, hash, err := readSettlement(raw)
 	if r.settlements[settlement.SettlementID] {
 		return // answered: the record says how, and the sender sees by the hash whether it was this one
 	}
@@ -47,15 +46,25 @@ func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
 	r.show(ctx)
 }
 
-func readSettlement(raw converter.RawValue) (refund.Settlement, error) {
-	data := raw.Payload().GetData()
-	var settlement refund.Settlement
-	if err := refund.DecodeStrict(data, &settlement); err != nil {
-		return refund.Settlement{SettlementID: "unreadable-" + refund.ContentHash("unreadable", string(data))[:16]}, err
+// maxSettlement is far more than a settlement with a receipt needs, in bytes, and far less than a record may have.
+const maxSettlement = 16 << 10
+
+// readSettlement reads a signal's payload. Of one that cannot be taken only its name and hash are kept: the rest may be larger
+// than any record, and a run that cannot write its record stands still.
+func readSettlement(raw converter.RawValue) (settlement refund.Settlement, hash string, err error) {
+	data := raw.Payload().GetData() // none where the signal came without a payload
+	if len(data) > maxSettlement {
+		err = refund.Errorf(refund.CodeInvalidBody, "settlement is %d bytes long: the limit is %d", len(data), maxSettlement)
+	} else if err = refund.DecodeStrict(data, &settlement); err == nil {
+		var checked refund.Settlement
+		if checked, err = refund.NewSettlement(settlement); err == nil {
+			return checked, settlementHash(checked), nil
+		}
 	}
-	checked, err := refund.NewSettlement(settlement)
-	if err != nil {
-		return settlement, err
+	hash = refund.ContentHash("unreadable", string(data))
+	id, unnamed := refund.ParseIdentity("settlement id", settlement.SettlementID)
+	if unnamed != nil {
+		id = "unreadable-" + hash[:16]
 	}
-	return checked, nil
+	return refund.Settlement{SettlementID: id}, hash, err
 }

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,35 @@ func TestPresumedAbsentStaysUnknownIsNeverSentAgainAndStillTakesAReceipt(t *test
 			f.settle(61*24*time.Hour, "s-2", refund.SettleReceipt, func(s *refund.Settlement) { s.Receipt = receiptFor(f.intake) })
 			require.Equal(t, refund.StatusConfirmed, f.run().Status)
 			require.Equal(t, []refund.Code{"", ""}, f.answers(), "the repeated one is answered by its record")
+		})
+	}
+}
+
+// Whatever was sent, its record fits: a run that cannot write its record would stand still for good.
+func TestMalformedSettlementIsRecordedByItsNameAlone(t *testing.T) {
+	large := strings.Repeat("<", 600_000) // six times as much in a record
+	for name, c := range map[string]struct {
+		sent any
+		id   string
+		code refund.Code
+	}{
+		"text of the wrong kind":     {"close it", "^unreadable-[0-9a-f]{16}$", refund.CodeInvalidBody},
+		"no operation":               {map[string]any{"settlement_id": "s-1", "reason": "because"}, "^s-1$", refund.CodeInvalidIdentity},
+		"larger than any settlement": {map[string]any{"settlement_id": "s-1", "reason": large}, "^unreadable-", refund.CodeInvalidBody},
+		"with an unknown field":      {map[string]any{"settlement_id": "s-1", large: true}, "^unreadable-", refund.CodeInvalidBody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlow(t, refund.ProfileFull)
+			f.after(time.Second, func() { f.SignalWorkflow(workflows.SettlementSignal, c.sent) })
+			f.approve(time.Minute)
+			require.Equal(t, refund.StatusConfirmed, f.run().Status)
+			require.Len(t, f.settlements, 1)
+			record := f.settlements[0]
+			require.Regexp(t, c.id, record.Settlement.SettlementID)
+			require.Equal(t, refund.Settlement{SettlementID: record.Settlement.SettlementID}, record.Settlement)
+			require.Equal(t, c.code, record.Refused)
+			require.Len(t, record.Hash, 64)
+			require.Less(t, len(record.Detail), 1000)
 		})
 	}
 }
