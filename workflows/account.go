@@ -14,7 +14,6 @@ type account struct {
 	round   int64           // the fence's first part: raised before any provider activity is scheduled
 	last    provider.Answer // the last answer to Submit, LookUp or Close
 	sent    bool            // something may have left
-	lapsed  bool            // a check before a send failed after something may have left
 	closing bool            // a person asked for the close
 }
 
@@ -68,6 +67,10 @@ func (a *account) intent(action refund.Action, round int64, at refund.Instant) {
 // observe records an answer. sent tells whether something may have left by now.
 func (a *account) observe(answer provider.Answer, sent bool) {
 	a.last, a.sent = answer, a.sent || sent
+	a.Last = string(answer.Observation) + ": " + answer.Detail
+	if answer.Observation == refund.ObservedReceipt || answer.Observation == refund.ObservedRefusal {
+		a.Last = ""
+	}
 	switch answer.Observation {
 	case refund.ObservedReceipt:
 		a.move(refund.EventReceipt)
@@ -85,7 +88,12 @@ func (a *account) observe(answer provider.Answer, sent bool) {
 		// Somebody was ahead, for instance a run that was reset: the next round begins above it.
 		a.round = max(a.round, answer.Fence.Term)
 	case refund.ObservedUnsent:
-		a.lapsed = a.lapsed || a.sent && answer.Refusal != ""
+		switch {
+		case !a.sent:
+			a.FirstSentAt = 0 // the intent was all there was
+		case answer.Refusal != "":
+			a.Lapsed = answer.Refusal
+		}
 	default:
 		a.move(refund.EventAmbiguous)
 	}
@@ -94,6 +102,13 @@ func (a *account) observe(answer provider.Answer, sent bool) {
 // unanswered records that a provider activity ended without a result: a time-out is an observation, never a verdict (I4).
 func (a *account) unanswered(detail string) {
 	a.observe(provider.Answer{Observation: refund.ObservedAmbiguous, Detail: detail}, true)
+}
+
+// resumed records that the run goes on from another one that was reset. What that one did after the point of the reset is not
+// known here, so something may have been sent, and as early as the intake: the provider's memory is counted from there.
+func (a *account) resumed() {
+	a.intent(refund.ActSend, a.round, a.Intake.At)
+	a.unanswered("the run was reset, and what it had sent by then is not known")
 }
 
 // settled records what a person said of the outcome.
@@ -111,7 +126,7 @@ func (a *account) settled(s refund.Settlement) {
 
 // ended records an end that the run itself decided, before anything was sent.
 func (a *account) ended(end ending) {
-	a.Expired = end.Expired
+	a.Expired, a.Last = end.Expired, ""
 	if end.Rejected != "" {
 		a.move(refund.EventWithdrawn)
 		a.Rejected = end.Rejected
@@ -132,7 +147,7 @@ func (a *account) next(now refund.Instant) refund.Action {
 	return refund.Next(refund.Situation{
 		Profile:     a.profile,
 		Observation: a.last.Observation,
-		Authorised:  !a.lapsed && a.last.Refusal == "" && now.Before(a.Intake.CommitBy()),
+		Authorised:  a.Lapsed == "" && a.last.Refusal == "" && now.Before(a.Intake.CommitBy()),
 		Sent:        a.sent,
 		Retained:    refund.Retained(a.Intake.Terms, a.FirstSentAt, now),
 	})

@@ -53,7 +53,11 @@ func (r *run) bench(ctx workflow.Context, arrived arrival) refund.Bench {
 		Accepted: r.Decision,
 		Overdue:  arrived.overdue,
 		Expired:  r.Expired,
-		Closed:   r.State == refund.StateRejected,
+		Closed:   r.State == refund.StateRejected || arrived.withdrawn && r.failsClosed(),
+	}
+	// A reset puts the signals that it carries over in front of the deadline's timer, so there the history tells no order.
+	if !bench.Overdue && !now(ctx).Before(r.Intake.DecideBy()) && r.currentRun() != r.firstRun {
+		bench.Overdue = true
 	}
 	if arrived.proposed {
 		var result activities.ProposeResult

@@ -17,8 +17,9 @@ const (
 // came too late. The order of the history can, and HandleSignal is called in it: once for each signal event, when every event
 // before it has been applied to its future and none after it.
 type door struct {
-	deadline workflow.Future // ready once the time to decide is over
-	proposal workflow.Future // ready once the model's activity has ended
+	caller   workflow.Context // cancelled with the run; nil until the run begins
+	deadline workflow.Future  // ready once the time to decide is over
+	proposal workflow.Future  // ready once the model's activity has ended
 
 	arrivals    []arrival // one for each decision that was not answered yet
 	settlements int       // how many were not answered yet
@@ -26,8 +27,9 @@ type door struct {
 
 // arrival is how things stood when a decision arrived.
 type arrival struct {
-	overdue  bool // the deadline's timer had fired
-	proposed bool // the proposal's activity had ended
+	overdue   bool // the deadline's timer had fired
+	withdrawn bool // the run had been cancelled
+	proposed  bool // the proposal's activity had ended
 }
 
 // idle tells whether every signal was answered. Channels cannot tell: a signal that a coroutine was handed and has not looked
@@ -56,13 +58,18 @@ type doorkeeper struct {
 }
 
 func (k *doorkeeper) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	k.door.caller = ctx
 	return k.Next.ExecuteWorkflow(workflow.WithValue(ctx, doorKey{}, k.door), in)
 }
 
 func (k *doorkeeper) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
 	switch in.SignalName {
 	case DecisionSignal:
-		k.door.arrivals = append(k.door.arrivals, arrival{overdue: ready(k.door.deadline), proposed: ready(k.door.proposal)})
+		k.door.arrivals = append(k.door.arrivals, arrival{
+			overdue:   ready(k.door.deadline),
+			withdrawn: k.door.caller != nil && k.door.caller.Err() != nil,
+			proposed:  ready(k.door.proposal),
+		})
 	case SettlementSignal:
 		k.door.settlements++
 	}

@@ -152,6 +152,8 @@ func (f *fold) record(event *historypb.HistoryEvent, at refund.Instant, field st
 			f.settled(s.Settlement)
 		}
 		f.fact(event, at, refund.Fact{Kind: refund.FactSettlement, Hash: s.Hash, Party: f.task, Ref: s.Settlement.SettlementID, Code: string(s.Refused)})
+	case memoReset:
+		f.resumed()
 	case memoEnding:
 		var e ending
 		if err = f.converter.FromPayload(payload, &e); err != nil {

@@ -96,6 +96,58 @@ func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
 	})
 }
 
+// The history has the cancellation before the approval, and one workflow task brings both.
+func TestApprovalAfterACancellationIsRefusedAlsoWhileNoWorkerRuns(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	stop := l.worker()
+	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
+	stop()
+	connection := l.dial()
+	defer connection.Close()
+	require.NoError(t, connection.CancelWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), ""))
+	l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+	l.worker()
+	require.Equal(t, refund.VerdictRunClosed, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, 1)
+	require.Equal(t, refund.CodeCancelled, l.view(view.OperationID).Reason)
+	require.Empty(t, l.world.submits)
+}
+
+// What the run knows of a send is what a reader is shown: the check that failed, and the answer that decided nothing.
+func TestReaderIsShownThatTheAuthorityToSendHasLapsed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileLenient)
+	l.world.submitting = func(int) *provider.Answer {
+		l.world.mu.Lock()
+		defer l.world.mu.Unlock()
+		l.world.order.Version = 8 // somebody changes the order after the first send
+		return ambiguous()
+	}
+	view := l.until(l.approved(), refund.StatusUnknown)
+	require.Equal(t, refund.CodeOrderVersionChanged, view.Facts.Lapsed)
+	require.Contains(t, view.May.Next, "look the operation up")
+	require.Contains(t, view.Facts.Last, "UNSENT: ")
+	require.Len(t, l.world.submits, 1)
+}
+
+func TestRunWhoseOrderCannotBeReadHasSentNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	l.world.reading = func(n int) error {
+		if n > 1 { // the first is for the proposal
+			return refund.Errorf(refund.CodeUnavailable, "no answer")
+		}
+		return nil
+	}
+	id := l.approved()
+	l.untilEvent(id, enumspb.EVENT_TYPE_TIMER_STARTED, 3) // of the deadline and of two pauses
+	view := l.view(id)
+	require.Equal(t, refund.StatusRetryable, view.Status)
+	require.Contains(t, view.Facts.Last, "no answer")
+	require.Empty(t, l.world.submits)
+}
+
 func TestStatusListAndExportNeedNoWorker(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, refund.ProfileFull)

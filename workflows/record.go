@@ -8,6 +8,7 @@ const (
 	memoCall       = "refund.call"       // of the client's call that started the run
 	memoVerdict    = "refund.verdict"    // verdictRecord
 	memoSettlement = "refund.settlement" // settlementRecord
+	memoReset      = "refund.reset"      // id of the run that goes on here from one that was reset
 	memoEnding     = "refund.ending"     // ending
 )
 

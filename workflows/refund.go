@@ -40,6 +40,8 @@ type run struct {
 	// ctx is not cancelled with the workflow: what was begun is brought to its end. caller is.
 	ctx, caller workflow.Context
 
+	firstRun    string          // id of the run that stored the intake: it stays through a reset
+	lastRun     string          // id of the run that was seen submitting last
 	asks        int             // provider activities so far, for the pauses between them
 	asking      bool            // one is open
 	interrupted bool            // a settlement waits for it to end
@@ -58,7 +60,8 @@ func begin(ctx workflow.Context, in refund.Intake) (*run, error) {
 	if !ok {
 		panic("the worker lacks the interceptor workflows.Door: decisions could not be judged")
 	}
-	r := &run{account: account, door: door, caller: ctx, settlements: map[string]bool{}}
+	first := workflow.GetInfo(ctx).OriginalRunID
+	r := &run{account: account, door: door, caller: ctx, firstRun: first, lastRun: first, settlements: map[string]bool{}}
 	r.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	door.deadline = workflow.NewTimerWithOptions(r.ctx, in.DecideBy().Sub(now(ctx)), workflow.TimerOptions{
 		Summary: "waiting for a decision until " + in.DecideBy().String(),

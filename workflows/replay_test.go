@@ -141,6 +141,14 @@ func TestStoredHistoriesReplayAndFold(t *testing.T) {
 	}
 }
 
+func replayed(export refund.Export) error {
+	history, err := client.HistoryFromJSON(bytes.NewReader(export.Raw), client.HistoryJSONOptions{})
+	if err != nil {
+		return err
+	}
+	return replay(history)
+}
+
 func replay(history *historypb.History) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		Interceptors: []interceptor.WorkerInterceptor{workflows.Door()}, DisableRegistrationAliasing: true,

@@ -11,6 +11,7 @@ import (
 // tries again where repeating is harmless.
 func (r *run) submit() {
 	for !r.over() {
+		r.noticeReset()
 		action := r.next(now(r.ctx))
 		switch action {
 		case refund.ActReject:
@@ -49,6 +50,7 @@ func (r *run) ask(action refund.Action) {
 	case refund.ActSend:
 		answered = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.submitOptions(ctx)), activities.Submit, activities.SubmitRequest{
 			Intake: r.Intake, Decision: *r.Decision, Round: r.round, Sent: r.sent, FirstSentAt: r.FirstSentAt,
+			RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID,
 		})
 	case refund.ActLookUp:
 		answered = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.askOptions("look the refund up")), activities.LookUp,

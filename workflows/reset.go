@@ -1,0 +1,45 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+)
+
+// changeFailsClosed marks the runs that look whether they were reset, and judge a decision by a cancellation that came before
+// it. A history without the mark is replayed as it was made.
+const changeFailsClosed = "fails-closed-after-reset-and-cancellation"
+
+func (r *run) failsClosed() bool {
+	return workflow.GetVersion(r.ctx, changeFailsClosed, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
+// currentRun is the id of the run that executes this code. A reset makes a new run that replays the old one's history up to the
+// point of the reset, so the id is recorded, and again where it has changed.
+func (r *run) currentRun() (id string) {
+	if !r.failsClosed() {
+		return r.firstRun
+	}
+	recorded := workflow.MutableSideEffect(r.ctx, "run", func(ctx workflow.Context) any {
+		info := workflow.GetInfo(ctx)
+		if info.OriginalRunID == "" { // in the SDK's test environment
+			return r.firstRun
+		}
+		return info.WorkflowExecution.RunID
+	}, func(a, b any) bool { return a == b })
+	if err := recorded.Get(&id); err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// noticeReset comes before each round: a reset after the approval, to whatever point, must not be taken for a run that never
+// sent anything (I1, I3).
+func (r *run) noticeReset() {
+	current := r.currentRun()
+	if current == r.lastRun {
+		return
+	}
+	r.lastRun = current
+	r.record(r.ctx, memoReset, current)
+	r.resumed()
+	r.show(r.ctx)
+}

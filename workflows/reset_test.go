@@ -1,0 +1,188 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"refundlab/provider"
+	"refundlab/refund"
+	"refundlab/workflows"
+)
+
+// reset does what an operator's "workflow reset" does: a new run replays the old one up to its n-th completed workflow task,
+// that one left out, and gets the signals that came later once more.
+func (l *lab) reset(id refund.OperationID, n int) {
+	l.t.Helper()
+	connection := l.dial()
+	defer connection.Close()
+	events := connection.GetWorkflowHistory(l.ctx(), workflows.WorkflowID(id), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	var task int64
+	for n > 0 {
+		require.True(l.t, events.HasNext(), "the run has fewer workflow tasks")
+		event, err := events.Next()
+		require.NoError(l.t, err)
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			task = event.GetEventId()
+			n--
+		}
+	}
+	_, err := connection.WorkflowService().ResetWorkflowExecution(l.ctx(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflows.WorkflowID(id)}, Reason: "test",
+		WorkflowTaskFinishEventId: task, RequestId: uuid.NewString(), ResetReapplyType: enumspb.RESET_REAPPLY_TYPE_ALL_ELIGIBLE,
+	})
+	require.NoError(l.t, err)
+}
+
+// resetActivity makes the server count the attempts of an activity from one again.
+func (l *lab) resetActivity(id refund.OperationID, name string) {
+	l.t.Helper()
+	connection := l.dial()
+	defer connection.Close()
+	_, err := connection.WorkflowService().ResetActivity(l.ctx(), &workflowservice.ResetActivityRequest{
+		Namespace: "default", Execution: &commonpb.WorkflowExecution{WorkflowId: workflows.WorkflowID(id)},
+		Activity: &workflowservice.ResetActivityRequest_Type{Type: name},
+	})
+	require.NoError(l.t, err)
+}
+
+// closed waits until the run has closed.
+func (l *lab) closed(id refund.OperationID) {
+	l.t.Helper()
+	l.untilEvent(id, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, 1)
+}
+
+// afterProposal is the workflow task that shows the proposal: a reset to it keeps the proposal and carries the approval over.
+const afterProposal = 3
+
+func TestRunThatWasResetAfterItsApprovalAssumesThatItSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		profile  refund.ProfileName
+		captured int64
+		late     bool // the reset comes when the time to commit is over
+	}{
+		"full: the first send used up the order": {refund.ProfileFull, 4200, false},
+		"full: too late to send again":           {refund.ProfileFull, 10000, true},
+		"lenient":                                {refund.ProfileLenient, 4200, false},
+		"retention":                              {refund.ProfileRetention, 10000, false},
+		"lookup":                                 {refund.ProfileLookup, 10000, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, c.profile)
+			l.world.order.Captured = c.captured
+			l.worker()
+			terms := refund.Terms{DecideWithin: time.Hour.Milliseconds()}
+			if c.late {
+				terms.CommitWithin = 3000
+			}
+			view := l.until(l.request(terms).OperationID, refund.StatusApprovalRequired)
+			require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+			l.closed(view.OperationID)
+			require.Equal(t, refund.StatusConfirmed, l.view(view.OperationID).Status)
+			if c.late {
+				<-time.After(time.Until(view.May.CommitBy.Time()))
+			}
+			l.reset(view.OperationID, afterProposal)
+			l.closed(view.OperationID)
+			again := l.view(view.OperationID)
+			require.Equal(t, refund.StatusConfirmed, again.Status, "I3: the ledger has an entry")
+			require.Equal(t, "r-1", again.Facts.Receipt.RefundID)
+			require.Equal(t, view.Facts.Intake.At, again.Facts.FirstSentAt, "the provider's memory is counted from the earliest send that was possible")
+			require.Len(t, l.world.entries, 1)
+			export, err := l.client.Export(l.ctx(), view.OperationID)
+			require.NoError(t, err)
+			require.NoError(t, replayed(export))
+		})
+	}
+}
+
+func TestRunThatWasResetIsUnknownWhereNobodyCanBeAsked(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	id := l.approved()
+	l.closed(id)
+	l.reset(id, afterProposal)
+	view := l.until(id, refund.StatusUnknown)
+	byReceipt := settlementOn(view, "s-1", refund.SettleReceipt)
+	byReceipt.Receipt = receiptFor(view.Facts.Intake)
+	view, err := l.client.Settle(l.ctx(), byReceipt)
+	require.NoError(t, err)
+	require.Equal(t, refund.StatusConfirmed, view.Status)
+	require.Len(t, l.world.submits, 1)
+}
+
+// The reset keeps the round that is open, and the server hands it to the new run as a first attempt.
+func TestRoundThatAResetHandsOnIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	sending, hold := make(chan struct{}, 10), make(chan struct{})
+	l.world.submitting = func(int) *provider.Answer {
+		sending <- struct{}{}
+		<-hold
+		return nil
+	}
+	id := l.approved()
+	<-sending
+	view := l.view(id)
+	require.Equal(t, refund.VerdictAlreadyDecided, l.decide(decisionOn(view, "d-2", refund.ChoiceReject)))
+	l.reset(id, 5) // the task that answered the second decision; the one before it began the round
+	require.Equal(t, refund.StatusUnknown, l.until(id, refund.StatusUnknown).Status)
+	close(hold)
+	require.Len(t, l.world.submits, 1)
+}
+
+// The second attempt counts as the first, and its check fails because the first one has used up the order.
+func TestActivityResetDoesNotTurnASuccessIntoARefusal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	l.world.order.Captured = 4200
+	lost := make(chan struct{})
+	l.world.answering = func(n int) *provider.Answer {
+		if n == 1 {
+			defer close(lost)
+			return ambiguous()
+		}
+		return nil
+	}
+	l.worker()
+	view := l.until(l.request(refund.Terms{Backoff: 20_000}).OperationID, refund.StatusApprovalRequired)
+	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	<-lost
+	connection := l.dial()
+	defer connection.Close()
+	require.Eventually(t, func() bool { // until the server knows that the attempt has ended
+		run, err := connection.DescribeWorkflowExecution(l.ctx(), workflows.WorkflowID(view.OperationID), "")
+		return err == nil && len(run.GetPendingActivities()) == 1 && run.GetPendingActivities()[0].GetAttempt() == 2
+	}, 10*time.Second, 20*time.Millisecond)
+	l.resetActivity(view.OperationID, "Submit")
+	l.closed(view.OperationID)
+	require.Equal(t, refund.StatusConfirmed, l.view(view.OperationID).Status, "I3: the ledger has an entry")
+	require.Len(t, l.world.submits, 1)
+}
+
+// The decision was too late, and the reset puts it in front of the timer that said so.
+func TestLateDecisionStaysLateWhenAResetCarriesItOver(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	hold := make(chan struct{})
+	l.world.delivering = func(int) error { <-hold; return nil }
+	l.worker()
+	view := l.until(l.request(refund.Terms{DecideWithin: 2000, CommitWithin: 600_000, CallTimeout: 60_000}).OperationID, refund.StatusApprovalRequired)
+	l.until(view.OperationID, refund.StatusExpired)
+	require.Equal(t, refund.VerdictExpired, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+	close(hold)
+	l.closed(view.OperationID)
+	l.reset(view.OperationID, afterProposal)
+	l.closed(view.OperationID)
+	again := l.view(view.OperationID)
+	require.Equal(t, refund.StatusExpired, again.Status)
+	require.Len(t, again.Facts.Verdicts, 1)
+	require.Equal(t, refund.VerdictExpired, again.Facts.Verdicts[0].Code)
+	require.Empty(t, l.world.submits)
+}
