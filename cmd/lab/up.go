@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +18,17 @@ import (
 
 	"refundlab/binaries"
 	"refundlab/cmd/internal/children"
+	"refundlab/cmd/internal/cmdline"
 	"refundlab/refund"
 	"refundlab/temporalserver"
 	"refundlab/workflows"
+)
+
+// Names of the children, and of their logs.
+const (
+	providerName = "provider"
+	temporalName = "temporal-1"
+	journalName  = "journal-1"
 )
 
 // playground is everything that "lab up" runs, in one directory.
@@ -28,6 +39,7 @@ type playground struct {
 
 	out, log io.Writer
 	children children.Children
+	workers  map[string]string      // those that live, each with the script that starts another one
 	server   *temporalserver.Server // nil when it is not ours
 	paths    binaries.Paths
 	provider string // URL
@@ -39,13 +51,17 @@ func upCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Start provider, Temporal server and a worker of each engine for playing by hand",
 		Long: `Start the provider, a Temporal server and a worker of each engine, seed a few orders and print what to try. Ctrl-C ends
-everything. All data is in one directory; started again on it, everything goes on where it was.
+everything. All data is in one directory; started again on it, everything goes on where it was. orders.json there is written
+once and then yours.
+
+A worker may be killed: that is told, and the rest goes on. The scripts temporal-worker and journal-worker start another one.
 
 The Temporal server is built on first use, which takes minutes, unless --temporal-cli names an installed Temporal CLI or
 --temporal-address (or TEMPORAL_ADDRESS) a running server, which needs the search attributes RefundStatus and RefundDeadline.`,
 		Example: `  go run ./cmd/lab up
   go run ./cmd/lab up --dir play --profile opaque`,
-		Args: cobra.NoArgs,
+		Args:        cobra.NoArgs,
+		Annotations: cmdline.Serves(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			p.out, p.log = c.OutOrStdout(), c.ErrOrStderr()
 			if err := p.check(c.Flags().Changed("temporal-address")); err != nil {
@@ -81,10 +97,12 @@ func (p *playground) check(addressGiven bool) error {
 }
 
 func (p *playground) run(ctx context.Context) error {
-	if err := p.prepareDirectory(); err != nil {
+	lock, err := p.prepareDirectory()
+	if err != nil {
 		return err
 	}
-	err := p.start(ctx)
+	defer lock.Close() // which unlocks it
+	err = p.start(ctx)
 	if err == nil {
 		p.printTour()
 		err = p.awaitEnd(ctx)
@@ -109,11 +127,11 @@ func (p *playground) start(ctx context.Context) error {
 	if p.paths, err = binaries.Build(ctx, p.log, names...); err != nil {
 		return err
 	}
-	orders := filepath.Join(p.dir, "orders.json")
-	if err := os.WriteFile(orders, []byte(seedOrders), 0o644); err != nil {
-		return refund.Wrap(refund.CodeStoreUnreadable, err, "the orders cannot be written")
+	orders, err := p.orders()
+	if err != nil {
+		return err
 	}
-	if p.provider, err = p.child(ctx, "provider", p.paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0",
+	if p.provider, err = p.child(ctx, providerName, p.paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0",
 		"--db", filepath.Join(p.dir, "provider.db"), "--profile", p.profile, "--orders", orders); err != nil {
 		return err
 	}
@@ -122,26 +140,22 @@ func (p *playground) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err = p.child(ctx, "temporal-1", p.paths[binaries.Worker], "--name", "temporal-1", "--provider", p.provider,
-		"--engine", "temporal", "--temporal-address", p.address()); err != nil {
+	if err := p.writeScripts(); err != nil {
 		return err
 	}
-	if _, err = p.child(ctx, "journal-1", p.paths[binaries.Worker], "--name", "journal-1", "--provider", p.provider,
-		"--engine", "handrolled", "--journal", p.journal()); err != nil {
-		return err
-	}
-	return p.writeScripts()
-}
-
-func (p *playground) prepareDirectory() error {
-	var err error
-	if p.dir == "" {
-		p.dir, err = os.MkdirTemp("", "refundlab-")
-	} else if p.dir, err = filepath.Abs(p.dir); err == nil {
-		err = os.MkdirAll(p.dir, 0o755)
-	}
-	if err != nil {
-		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the data")
+	p.workers = map[string]string{}
+	for _, worker := range []struct {
+		name, script string
+		engine       []string
+	}{
+		{temporalName, temporalWorker, p.temporalFlags()},
+		{journalName, journalWorker, p.journalFlags()},
+	} {
+		args := append([]string{"--name", worker.name, "--provider", p.provider}, worker.engine...)
+		if _, err := p.child(ctx, worker.name, p.paths[binaries.Worker], args...); err != nil {
+			return err
+		}
+		p.workers[worker.name] = worker.script
 	}
 	return nil
 }
@@ -154,9 +168,20 @@ func (p *playground) startServer(ctx context.Context) error {
 	}
 	p.server, err = temporalserver.Start(ctx, temporalserver.Options{
 		Binary: p.paths[binaries.DevServer], CLI: p.temporalCLI,
-		DBFile: filepath.Join(p.dir, "temporal.db"), LogFile: filepath.Join(p.dir, "temporal-server.log"), UIPort: ui,
+		DBFile: filepath.Join(p.dir, "temporal.db"), LogFile: p.serverLog(), UIPort: ui,
 		SearchAttributes: workflows.SearchAttributes(),
 	})
+	return p.serverError(err)
+}
+
+func (p *playground) serverLog() string { return filepath.Join(p.dir, "temporal-server.log") }
+
+// serverError puts the log's name where an error quotes the log of the server: many lines of JSON.
+func (p *playground) serverError(err error) error {
+	var quoting *refund.Error
+	if errors.As(err, &quoting) && strings.ContainsAny(quoting.Text(), "\n{") {
+		return refund.Errorf(quoting.Code, "the Temporal server did not start or end as it should: see its log %s", p.serverLog())
+	}
 	return err
 }
 
@@ -179,6 +204,14 @@ func (p *playground) address() string {
 
 func (p *playground) journal() string { return filepath.Join(p.dir, "journal.db") }
 
+func (p *playground) temporalFlags() []string {
+	return []string{"--engine", "temporal", "--temporal-address", p.address()}
+}
+
+func (p *playground) journalFlags() []string {
+	return []string{"--engine", "handrolled", "--journal", p.journal()}
+}
+
 // child starts one of our processes and waits until it is ready.
 func (p *playground) child(ctx context.Context, name, path string, args ...string) (ready string, err error) {
 	env := os.Environ()
@@ -198,32 +231,41 @@ func withoutTemporal(env []string) []string {
 	return kept
 }
 
-// awaitEnd returns nil when ctx ends, and the last words of whatever ends before.
+// awaitEnd returns nil when ctx ends, and an error when provider or server end before. The death of a worker is what both
+// engines are made for: it is told, and the rest goes on.
 func (p *playground) awaitEnd(ctx context.Context) error {
 	var server <-chan struct{}
 	if p.server != nil {
 		server = p.server.Exited()
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case dead := <-p.children.Dead():
-		return dead.Failure()
-	case <-server:
-		return p.server.Stop() // which says how it ended
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case dead := <-p.children.Dead():
+			script, worker := p.workers[dead.Name]
+			if !worker {
+				return dead.Failure()
+			}
+			delete(p.workers, dead.Name)
+			fmt.Fprintf(p.log, "%s: its log is %s, and %s starts another one\n", dead.Ended(), dead.Log, quoted(filepath.Join(p.dir, script)))
+		case <-server:
+			_ = p.server.Stop() // quotes the log
+			return refund.Errorf(refund.CodeUnavailable, "the Temporal server (pid %d) ended: see its log %s", p.server.Pid(), p.serverLog())
+		}
 	}
 }
 
 // stop ends the workers first, so that they can finish what is in flight against servers that are still there.
 func (p *playground) stop() error {
 	const patience = 30 * time.Second // longer than a worker gives to what is in flight
-	err := p.children.Stop(patience, "temporal-1", "journal-1")
+	err := p.children.Stop(patience, slices.Collect(maps.Keys(p.workers))...)
 	if p.server != nil {
-		if stopped := p.server.Stop(); err == nil {
+		if stopped := p.serverError(p.server.Stop()); err == nil {
 			err = stopped
 		}
 	}
-	if stopped := p.children.Stop(patience, "provider"); err == nil {
+	if stopped := p.children.Stop(patience, providerName); err == nil {
 		err = stopped
 	}
 	return err

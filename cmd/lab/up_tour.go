@@ -1,58 +1,18 @@
 package main
 
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
-	"refundlab/binaries"
-	"refundlab/refund"
-)
-
-// seedOrders are there from the start; a provider that has them already keeps what became of them.
-const seedOrders = `[
-  {"tenant": "shop", "id": "o1", "currency": "EUR", "captured_minor": 10000, "refunded_minor": 0, "version": 1},
-  {"tenant": "shop", "id": "o2", "currency": "EUR", "captured_minor": 14505, "refunded_minor": 0, "version": 1},
-  {"tenant": "shop", "id": "o3", "currency": "JPY", "captured_minor": 4200, "refunded_minor": 0, "version": 1}
-]
-`
-
-// Names of the two scripts; each is the starter with the flags that reach one engine.
-const (
-	onTemporal = "on-temporal"
-	onJournal  = "on-journal"
-)
-
-func (p *playground) writeScripts() error {
-	starter := p.paths[binaries.Starter]
-	for name, flags := range map[string][]string{
-		onTemporal: {"--engine", "temporal", "--temporal-address", p.address()},
-		onJournal:  {"--engine", "handrolled", "--journal", p.journal()},
-	} {
-		words := append([]string{"exec", quoted(starter)}, flags[:len(flags)-1]...)
-		words = append(words, quoted(flags[len(flags)-1]), "--provider", p.provider, `"$@"`)
-		script := "#!/bin/sh\n" + strings.Join(words, " ") + "\n"
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(script), 0o755); err != nil {
-			return refund.Wrap(refund.CodeStoreUnreadable, err, "the script %s cannot be written", name)
-		}
-	}
-	return nil
-}
-
-// quoted makes one word of a path for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+import "fmt"
 
 func (p *playground) printTour() {
-	ui := "of your own server"
+	server, ui := p.address()+", your own server", "of your own server"
 	if p.server != nil {
 		ui = p.server.UIAddress()
+		server = fmt.Sprintf("%s (pid %d), UI %s", p.address(), p.server.Pid(), ui)
 	}
 	fmt.Fprintf(p.out, `ready %[1]s
 
-  provider   %[2]s (profile %[3]s)
-  temporal   %[4]s, UI %[5]s
-  workers    temporal-1, journal-1 (logs beside the data)
+  provider   %[2]s (pid %[9]d), profile %[3]s
+  temporal   %[4]s
+  workers    %[10]s (pid %[11]d), %[12]s (pid %[13]d); logs beside the data
   orders     of tenant shop: o1 100.00 EUR, o2 145.05 EUR, o3 4200 JPY
 
 In another terminal:
@@ -86,13 +46,35 @@ In another terminal:
 
   ./%[8]s  request --tenant shop --request-id j-1 --order o2 --amount 43.00 --currency EUR --reason "broken on arrival" --requester alice --profile %[3]s
 
-6. Every durable fact of a run, in the same form for both engines.
+6. Kill both workers while two refunds wait for a person, and decide meanwhile. The journal gives its verdict at once; Temporal
+   has stored the decision, answers VERDICT_PENDING (exit status 6), and makes the verdict when there is a worker again.
+
+  ./%[7]s request --tenant shop --request-id t-2 --order o1 --amount 10.00 --currency EUR --reason "a part is missing" --requester alice --profile %[3]s
+  ./%[8]s  request --tenant shop --request-id j-2 --order o2 --amount 10.00 --currency EUR --reason "a part is missing" --requester alice --profile %[3]s
+  ./%[7]s watch --tenant shop --request-id t-2 --until APPROVAL_REQUIRED
+  ./%[8]s  watch --tenant shop --request-id j-2 --until APPROVAL_REQUIRED
+  kill -9 %[11]d %[13]d
+  ./%[7]s approve --tenant shop --request-id t-2 --as bob --decision-id d-t-2 --wait 2s
+  ./%[8]s  approve --tenant shop --request-id j-2 --as bob --decision-id d-j-2
+
+   Start new workers, each in a terminal of its own, where Ctrl-C ends it; then ask again under the same decision id.
+
+  ./%[14]s
+  ./%[15]s
+  ./%[7]s approve --tenant shop --request-id t-2 --as bob --decision-id d-t-2
+  ./%[7]s watch --tenant shop --request-id t-2
+  ./%[8]s  watch --tenant shop --request-id j-2
+
+7. Every durable fact of a run, in the same form for both engines.
 
   ./%[7]s export --tenant shop --request-id t-1
   ./%[8]s  export --tenant shop --request-id j-1
 
-7. The flow in Temporal's UI: %[5]s
+8. The flow in Temporal's UI: %[5]s
 
-Every command explains itself with --help and speaks JSON with --json. Ctrl-C here ends everything.
-`, p.dir, p.provider, p.profile, p.address(), ui, quoted(p.dir), onTemporal, onJournal)
+Every command explains itself with --help and speaks JSON with --json. Ctrl-C here ends
+everything but the workers that you started yourself.
+`, p.dir, p.provider, p.profile, server, ui, quoted(p.dir), onTemporal, onJournal,
+		p.children.Pid(providerName), temporalName, p.children.Pid(temporalName), journalName, p.children.Pid(journalName),
+		temporalWorker, journalWorker)
 }

@@ -5,6 +5,8 @@ package children
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,7 +29,8 @@ type Children struct {
 // their order.
 type Child struct {
 	Name   string
-	log    string
+	Log    string // file
+	began  int64  // where the log of this run begins
 	cmd    *exec.Cmd
 	exited chan struct{}
 	asked  bool // to end
@@ -46,7 +49,11 @@ func (all *Children) Start(ctx context.Context, name, log string, env []string, 
 		return "", refund.Wrap(refund.CodeStoreUnreadable, err, "no log for %s", name)
 	}
 	defer output.Close()
-	c := &Child{Name: name, log: log, cmd: exec.Command(path, args...), exited: make(chan struct{})}
+	began, err := output.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", refund.Wrap(refund.CodeStoreUnreadable, err, "no log for %s", name)
+	}
+	c := &Child{Name: name, Log: log, began: began, cmd: exec.Command(path, args...), exited: make(chan struct{})}
 	c.cmd.Env = env
 	c.cmd.Stderr = output
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -78,7 +85,7 @@ func (all *Children) Start(ctx context.Context, name, log string, env []string, 
 	case <-c.exited:
 		return "", c.Failure()
 	case <-timer.C:
-		return "", refund.Errorf(refund.CodeTimeout, "%s is not ready after %s: %s", name, readyWithin, c.lastWords())
+		return "", refund.Errorf(refund.CodeTimeout, "%s is not ready after %s: see its log %s", name, readyWithin, log)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -106,7 +113,7 @@ func (all *Children) Pid(name string) int {
 
 // Stop asks the named children to end, all at once, and kills those that do not within the bound.
 //
-// Errors: INTERNAL with the last words of one that did not end cleanly.
+// Errors: INTERNAL of one that did not end cleanly.
 func (all *Children) Stop(within time.Duration, names ...string) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -130,29 +137,32 @@ func (all *Children) Stop(within time.Duration, names ...string) error {
 			timer.Reset(0) // the bound is over for the others, too
 		}
 		if !c.cmd.ProcessState.Success() && err == nil {
-			err = refund.Errorf(refund.CodeInternal, "%s did not end cleanly (%s): %s", c.Name, c.cmd.ProcessState, c.lastWords())
+			err = refund.Errorf(refund.CodeInternal, "%s did not end cleanly (%s): see its log %s", c.Name, c.cmd.ProcessState, c.Log)
 		}
 	}
 	return err
 }
 
-// Failure is the error of a child that ended without being asked: its own, where its last line has a code.
-func (c *Child) Failure() error {
-	words := c.lastWords()
-	last := words[strings.LastIndex(words, "\n")+1:]
-	if code, text, ok := strings.Cut(last, ": "); ok && code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
-		return refund.Errorf(refund.Code(code), "%s ended (%s): %s", c.Name, c.cmd.ProcessState, text)
-	}
-	return refund.Errorf(refund.CodeUnavailable, "%s ended (%s): %s", c.Name, c.cmd.ProcessState, words)
+// Ended is one line about a child that ended.
+func (c *Child) Ended() string {
+	return fmt.Sprintf("%s (pid %d) ended (%s)", c.Name, c.cmd.Process.Pid, c.cmd.ProcessState)
 }
 
-// lastWords are the last lines of its log.
-func (c *Child) lastWords() string {
-	const lines = 5
-	text, err := os.ReadFile(c.log)
-	if err != nil {
-		return "(no log: " + err.Error() + ")"
+// Failure is the error, on one line, of a child that ended without being asked: its own, where its last line has a code.
+func (c *Child) Failure() error {
+	last := c.lastLine()
+	if code, text, ok := strings.Cut(last, ": "); ok && code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
+		return refund.Errorf(refund.Code(code), "%s: %s (log %s)", c.Ended(), text, c.Log)
 	}
-	all := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	return refund.Errorf(refund.CodeUnavailable, "%s: see its log %s", c.Ended(), c.Log)
+}
+
+// lastLine is the last line that this run wrote to its log, or "".
+func (c *Child) lastLine() string {
+	text, err := os.ReadFile(c.Log)
+	if err != nil {
+		return ""
+	}
+	said := strings.TrimSpace(string(text[min(c.began, int64(len(text))):]))
+	return said[strings.LastIndex(said, "\n")+1:]
 }
