@@ -43,7 +43,7 @@ func (c *Client) Decide(ctx context.Context, in refund.Decision) (refund.Recorde
 	case err != nil:
 		return refund.RecordedVerdict{}, unavailable(err, "whether the decision is stored is not known: ask again with decision id "+decision.DecisionID)
 	}
-	f, err = c.follow(ctx, decision.OperationID, func(f *fold) bool {
+	f, err = c.follow(ctx, decision.OperationID, 0, func(f *fold) bool {
 		_, found := f.verdict(decision.DecisionID)
 		return found
 	})
@@ -70,6 +70,15 @@ func closedVerdict(d refund.Decision, f *fold) (refund.RecordedVerdict, error) {
 	return refund.RecordedVerdict{DecisionID: d.DecisionID, Hash: d.Hash(), Code: code}, nil
 }
 
+// unsettled is the answer to a settlement of a run that is closed.
+func (f *fold) unsettled() error {
+	status := refund.StatusOf(f.Facts, f.profile, clock())
+	if f.stopped != "" {
+		return refund.Errorf(refund.CodeSettlementRefused, "run %s while it was %s: nothing can be recorded in it any more", f.stopped, status)
+	}
+	return refund.Errorf(refund.CodeSettlementRefused, "run is %s: only a run whose outcome is unknown can be settled", status)
+}
+
 // Settle sends a person's settlement and waits for its answer; after a close, also for the outcome that the provider gives.
 // When ctx ends in that wait, the view is what was recorded by then.
 //
@@ -86,15 +95,17 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	}
 	if _, found := f.settlement(settlement.SettlementID); !found {
 		if f.closed {
-			return refund.View{}, refund.Errorf(refund.CodeSettlementRefused, "run is %s: only a run whose outcome is unknown can be settled", refund.StatusOf(f.Facts, f.profile, clock()))
+			return refund.View{}, f.unsettled()
 		}
-		if err := c.temporal.SignalWorkflow(ctx, WorkflowID(settlement.OperationID), "", SettlementSignal, settlement); err != nil {
+		err := c.temporal.SignalWorkflow(ctx, WorkflowID(settlement.OperationID), "", SettlementSignal, settlement)
+		var missing *serviceerror.NotFound
+		if err != nil && !errors.As(err, &missing) { // missing: it closed in the meantime, and its record says how
 			return refund.View{}, unavailable(err, "whether the settlement is stored is not known: ask again with settlement id "+settlement.SettlementID)
 		}
 	}
-	f, err = c.follow(ctx, settlement.OperationID, func(f *fold) bool {
+	f, err = c.follow(ctx, settlement.OperationID, 0, func(f *fold) bool {
 		record, found := f.settlement(settlement.SettlementID)
-		return found && (record.Refused != "" || settlement.Kind != refund.SettleClose || f.over() || f.Conflict != "")
+		return found && (record.Refused != "" || record.Hash != settlementHash(settlement) || settlement.Kind != refund.SettleClose || f.over() || f.Conflict != "")
 	})
 	if err != nil && ctx.Err() == nil {
 		return refund.View{}, err
@@ -102,7 +113,7 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	record, found := f.settlement(settlement.SettlementID)
 	switch {
 	case !found && f.closed:
-		return refund.View{}, refund.Errorf(refund.CodeSettlementRefused, "run ended before the settlement was looked at: see its status")
+		return refund.View{}, f.unsettled()
 	case !found:
 		return refund.View{}, refund.Wrap(refund.CodeVerdictPending, err, "settlement %q is stored and has no answer yet: ask again with the same id once a worker runs", settlement.SettlementID)
 	case record.Hash != settlementHash(settlement):

@@ -90,12 +90,8 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 		return err
 	}
 	var shown refund.View
-	skip := len(begin.facts) // what was there already is shown once, as it is now
 	stopped := false
 	see := func(f *fold) bool {
-		if len(f.facts) < skip {
-			return false
-		}
 		view, err := f.view(clock())
 		if err != nil || reflect.DeepEqual(view, shown) {
 			return false
@@ -107,7 +103,7 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 	for {
 		// Time alone moves a view from RETRYABLE to UNKNOWN: at that instant the history is read again.
 		turn, cancel := context.WithDeadline(ctx, begin.turns(clock()).Time())
-		f, err := c.follow(turn, id, see)
+		f, err := c.follow(turn, id, len(begin.facts), see) // what was there already is shown once, as it is now
 		cancel()
 		switch {
 		case stopped || err == nil:
@@ -118,7 +114,7 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 			return err
 		}
 		if f.account != nil { // it is nil when the turn was over before the first page came
-			begin, skip = f, len(f.facts)
+			begin = f
 		}
 	}
 }

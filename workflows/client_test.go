@@ -2,11 +2,16 @@ package workflows_test
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"refundlab/refund"
 	"refundlab/workflows"
@@ -198,6 +203,68 @@ func TestTerminatedRunIsListedWithWhatItHadRecorded(t *testing.T) {
 	require.Equal(t, refund.VerdictRunClosed, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
 }
 
+func TestTerminatedRunWithAnOutcomeKeepsItsAnswer(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	l.world.delivering = func(int) error { return refund.Errorf(refund.CodeUnavailable, "receiver is down") }
+	view := l.until(l.approved(), refund.StatusConfirmed)
+	connection := l.dial()
+	defer connection.Close()
+	require.NoError(t, connection.TerminateWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), "", "by hand"))
+	view = l.view(view.OperationID)
+	require.Equal(t, refund.StatusConfirmed, view.Status)
+	require.Contains(t, view.May.Next, "final")
+	require.Contains(t, view.May.Next, "terminated")
+}
+
+func TestSettlementOfATerminatedRunIsToldWhy(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	l.world.submitting = func(int) *refundAnswer { return ambiguous() }
+	view := l.until(l.approved(), refund.StatusUnknown)
+	connection := l.dial()
+	defer connection.Close()
+	require.NoError(t, connection.TerminateWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), "", "by hand"))
+	_, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettlePresumedAbsent))
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+	require.ErrorContains(t, err, "was terminated by an operator while it was UNKNOWN")
+}
+
+func TestSettlementIDThatStandsForAnotherSettlementIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	l.world.submitting = func(int) *refundAnswer { return ambiguous() }
+	view := l.until(l.approved(), refund.StatusUnknown)
+	_, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettlePresumedAbsent))
+	require.NoError(t, err)
+	ctx := l.ctx()
+	_, err = l.client.Settle(ctx, settlementOn(view, "s-1", refund.SettleClose))
+	require.NoError(t, ctx.Err(), "the run stays open: waiting for its end would be waiting for nothing")
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+	require.ErrorContains(t, err, "another settlement")
+}
+
+// closing is a connection whose run closes between a read and a signal.
+type closing struct{ client.Client }
+
+func (c closing) SignalWorkflow(ctx context.Context, id, run, _ string, _ any) error {
+	if err := c.TerminateWorkflow(ctx, id, run, "by hand"); err != nil {
+		return err
+	}
+	return serviceerror.NewNotFound("workflow execution already completed")
+}
+
+func TestSettlementOfARunThatClosesInTheMeantimeIsAnsweredFromItsRecord(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileOpaque)
+	l.world.submitting = func(int) *refundAnswer { return ambiguous() }
+	view := l.until(l.approved(), refund.StatusUnknown)
+	late := workflows.NewClient(closing{l.dial()}, workflows.ClientOptions{TaskQueue: l.queue})
+	defer late.Close()
+	_, err := late.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettlePresumedAbsent))
+	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err), "%v", err)
+}
+
 func TestARunStartedByHandDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
@@ -254,4 +321,21 @@ func TestDialSaysThatNoServerAnswers(t *testing.T) {
 	_, err := workflows.Dial(context.Background(), client.Options{HostPort: "127.0.0.1:1"})
 	require.Equal(t, refund.CodeUnavailable, refund.CodeOf(err))
 	require.ErrorContains(t, err, "127.0.0.1:1")
+}
+
+func TestDialTellsARefusedCredentialFromADeadServer(t *testing.T) {
+	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied} {
+		t.Run(code.String(), func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			refusing := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+				return status.Error(code, "no such key")
+			}))
+			go func() { _ = refusing.Serve(listener) }() // until Stop
+			defer refusing.Stop()
+			_, err = workflows.Dial(t.Context(), client.Options{HostPort: listener.Addr().String()})
+			require.Equal(t, refund.CodeUnavailable, refund.CodeOf(err))
+			require.ErrorContains(t, err, "refuses these credentials")
+		})
+	}
 }

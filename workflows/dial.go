@@ -2,14 +2,18 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"refundlab/refund"
 )
@@ -24,7 +28,7 @@ const (
 // Dial connects to a Temporal server. options are those of Temporal's own environment and profiles (address, namespace, TLS,
 // API key); dial options of the caller come after the ones set here, and win.
 //
-// Errors: UNAVAILABLE when no server answers within five seconds.
+// Errors: UNAVAILABLE when no server answers within five seconds, or one refuses the credentials.
 func Dial(ctx context.Context, options client.Options) (client.Client, error) {
 	if options.Logger == nil {
 		options.Logger = log.NewStructuredLogger(slog.Default())
@@ -44,6 +48,10 @@ func Dial(ctx context.Context, options client.Options) (client.Client, error) {
 		address := options.HostPort
 		if address == "" {
 			address = client.DefaultHostPort
+		}
+		var denied *serviceerror.PermissionDenied
+		if errors.As(err, &denied) || status.Code(err) == codes.Unauthenticated {
+			return nil, refund.Wrap(refund.CodeUnavailable, err, "the Temporal server at %s refuses these credentials: check API key, certificate and namespace", address)
 		}
 		return nil, refund.Wrap(refund.CodeUnavailable, err, "no Temporal server answers at %s: start one, or name its address", address)
 	}

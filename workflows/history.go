@@ -23,13 +23,32 @@ func (c *Client) read(ctx context.Context, id refund.OperationID) (*fold, error)
 	return f, err
 }
 
-// follow folds the history and waits for more of it, until see, which is called after each event, says stop, or the run is
-// closed.
+// follow folds the history and waits for more of it, until see, which is called after each event from the one that recorded
+// fact number known on, says stop, or the run is closed. A reset ends a run as a termination does, and another run goes on:
+// then that one is followed.
 //
 // Errors: NOT_FOUND, UNAVAILABLE; the context's own error when that ended first, with what was folded so far.
-func (c *Client) follow(ctx context.Context, id refund.OperationID, see func(*fold) (stop bool)) (*fold, error) {
-	f, _, err := c.events(ctx, id, true, see)
-	return f, err
+func (c *Client) follow(ctx context.Context, id refund.OperationID, known int, see func(*fold) (stop bool)) (*fold, error) {
+	for {
+		stopped := false
+		f, _, err := c.events(ctx, id, true, func(f *fold) bool {
+			stopped = len(f.facts) >= known && see(f)
+			return stopped
+		})
+		if err != nil || stopped || f.stopped == "" {
+			return f, err
+		}
+		current, err := c.read(ctx, id)
+		switch {
+		case ctx.Err() != nil:
+			return f, ctx.Err()
+		case err != nil:
+			return f, err
+		case current.stopped != "":
+			return current, nil
+		}
+		known = len(current.facts)
+	}
 }
 
 func (c *Client) events(ctx context.Context, id refund.OperationID, wait bool, see func(*fold) bool) (*fold, []*historypb.HistoryEvent, error) {

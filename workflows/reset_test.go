@@ -166,6 +166,41 @@ func TestActivityResetDoesNotTurnASuccessIntoARefusal(t *testing.T) {
 	require.Len(t, l.world.submits, 1)
 }
 
+func TestClientGoesOnWithTheRunThatAResetMade(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	stop := l.worker()
+	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
+	l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, afterProposal)
+	stop()
+	type reply struct {
+		verdict refund.RecordedVerdict
+		err     error
+	}
+	decided, watched := make(chan reply, 1), make(chan error, 1)
+	var seen []refund.RunStatus
+	ctx := l.ctx()
+	go func() {
+		watched <- l.client.Watch(ctx, view.OperationID, func(view refund.View) bool {
+			seen = append(seen, view.Status)
+			return view.Status == refund.StatusConfirmed
+		})
+	}()
+	go func() {
+		verdict, err := l.client.Decide(ctx, decisionOn(view, "d-1", refund.ChoiceApprove))
+		decided <- reply{verdict, err}
+	}()
+	l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, 1)
+	l.reset(view.OperationID, afterProposal)
+	l.worker()
+	got := <-decided
+	require.NoError(t, got.err)
+	require.NoError(t, <-watched)
+	require.Equal(t, refund.StatusConfirmed, seen[len(seen)-1])
+	require.NotContains(t, seen, refund.StatusPending, "what was known before the reset is not shown as news")
+	require.Equal(t, []refund.RecordedVerdict{got.verdict}, l.view(view.OperationID).Facts.Verdicts, "I10: the reply equals the record")
+}
+
 // The decision was too late, and the reset puts it in front of the timer that said so.
 func TestLateDecisionStaysLateWhenAResetCarriesItOver(t *testing.T) {
 	t.Parallel()
