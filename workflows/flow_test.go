@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -69,6 +70,7 @@ func newFlow(t *testing.T, profile refund.ProfileName, terms ...func(*refund.Ter
 		intake: refund.NewIntake(request("req-1"), wanted, 0),
 	}
 	f.SetStartTime(start)
+	f.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: workflows.WorkflowID(f.intake.OperationID), TaskQueue: "q"})
 	f.SetTestTimeout(10 * time.Second)
 	f.SetWorkflowRunTimeout(10 * 365 * 24 * time.Hour) // the environment caps activities by it
 	f.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{workflows.Door()}, DisableRegistrationAliasing: true})

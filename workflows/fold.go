@@ -222,6 +222,8 @@ func (f *fold) activityStarted(event *historypb.HistoryEvent, at refund.Instant)
 func (f *fold) activityCompleted(event *historypb.HistoryEvent, at refund.Instant, id int64, result *commonpb.Payloads) error {
 	activity, by := f.scheduled[id], f.started[id].identity
 	switch {
+	case activity.name == activities.Propose && f.over():
+		// It came after the end, and the run took no notice of it.
 	case activity.name == activities.Propose:
 		var r activities.ProposeResult
 		if err := f.converter.FromPayloads(result, &r); err != nil {
@@ -278,7 +280,11 @@ func (f *fold) fact(event *historypb.HistoryEvent, at refund.Instant, fact refun
 // view is what a client shows of the run.
 func (f *fold) view(now refund.Instant) (refund.View, error) {
 	view, err := refund.NewView(engineName, f.Facts, f.fence, now)
-	if f.stopped != "" {
+	switch {
+	case f.stopped == "":
+	case view.Status.Terminal():
+		view.May.Next += "; the run " + f.stopped + " before its notice was acknowledged"
+	default:
 		view.May.Next = "nothing: the run " + f.stopped + ", and this is what it had recorded"
 	}
 	return view, err

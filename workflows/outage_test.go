@@ -114,6 +114,16 @@ func TestApprovalAfterACancellationIsRefusedAlsoWhileNoWorkerRuns(t *testing.T) 
 	require.Empty(t, l.world.submits)
 }
 
+func TestOrderThatCanNeverBeReadEndsWithTheDeadline(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	l.world.reading = func(int) error { return refund.Errorf(refund.CodeUnavailable, "no answer") }
+	l.worker()
+	view := l.until(l.request(refund.Terms{DecideWithin: 1500}).OperationID, refund.StatusExpired)
+	require.Empty(t, view.Reason)
+	require.Zero(t, l.world.proposals)
+}
+
 // What the run knows of a send is what a reader is shown: the check that failed, and the answer that decided nothing.
 func TestReaderIsShownThatTheAuthorityToSendHasLapsed(t *testing.T) {
 	t.Parallel()

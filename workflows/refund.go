@@ -1,8 +1,10 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -52,6 +54,9 @@ type run struct {
 func begin(ctx workflow.Context, in refund.Intake) (*run, error) {
 	// The one clock of the deadlines: the server's, when it stored the request. The client that sends the intake cannot know it.
 	in.At = refund.At(workflow.GetInfo(ctx).WorkflowStartTime)
+	if err := checkIntake(in, workflow.GetInfo(ctx).WorkflowExecution.ID); err != nil {
+		return nil, err
+	}
 	account, err := newAccount(in)
 	if err != nil {
 		return nil, err
@@ -72,6 +77,28 @@ func begin(ctx workflow.Context, in refund.Intake) (*run, error) {
 	return r, nil
 }
 
+// checkIntake checks what any program that reaches the server could have written. The comparison of requester and approver
+// (I5), the one run per operation (I9) and every bound on calls stand on it.
+func checkIntake(in refund.Intake, workflowID string) error {
+	request, err := refund.NewRequest(in.Request)
+	if err != nil {
+		return err
+	}
+	terms, err := refund.NewTerms(in.Terms)
+	if err != nil {
+		return err
+	}
+	switch named := refund.NewIntake(request, terms, in.At); {
+	case terms.Profile == refund.ProfileLocal:
+		return refund.Errorf(refund.CodeInvalidProfile, "profile %q needs a ledger in the engine's own transaction, which Temporal does not have: choose another", terms.Profile)
+	case named != in:
+		return refund.Errorf(refund.CodeInvalidBody, "intake is not in the form that the client gives it: a name, a default or the digest differs")
+	case workflowID != WorkflowID(in.OperationID):
+		return refund.Errorf(refund.CodeInvalidIdentity, "workflow id %q is not the one of operation %q: one run per operation could not be had", workflowID, in.OperationID)
+	}
+	return nil
+}
+
 // propose reads the order and has the model recommend.
 func (r *run) propose() {
 	stage, stop := workflow.WithCancel(r.ctx)
@@ -83,7 +110,7 @@ func (r *run) propose() {
 		return
 	}
 	if err := order.Get(stage, &checked); err != nil {
-		r.end(ending{Rejected: refund.CodeProposalFailed})
+		r.failed(err)
 		return
 	}
 	if checked.Rejected != "" {
@@ -97,11 +124,22 @@ func (r *run) propose() {
 	}
 	var result activities.ProposeResult
 	if err := r.door.proposal.Get(stage, &result); err != nil {
-		r.end(ending{Rejected: refund.CodeProposalFailed}) // the budget is spent
+		r.failed(err)
 		return
 	}
 	r.Proposal = &result.Proposal
 	r.show(r.ctx)
+}
+
+// failed ends a run without a proposal. Temporal gives an activity up ahead of the deadline when its next attempt would come
+// after it; the run then ends as the deadline says, EXPIRED, and not for want of a proposal.
+func (r *run) failed(err error) {
+	var failure *temporal.ActivityError
+	if errors.As(err, &failure) && failure.RetryState() == enumspb.RETRY_STATE_TIMEOUT && r.failsClosed() {
+		r.inTime(func() bool { return false })
+		return
+	}
+	r.end(ending{Rejected: refund.CodeProposalFailed}) // the budget is spent, or no attempt can help
 }
 
 // decide waits for the decision that the door accepts, and for nothing else: the verdict is made there.

@@ -163,3 +163,32 @@ func TestWorkflowNeedsItsDoor(t *testing.T) {
 	f.ExecuteWorkflow(workflows.WorkflowName, f.intake)
 	require.ErrorContains(t, f.GetWorkflowError(), "workflows.Door")
 }
+
+// Whoever reaches the server can start a workflow; the checks of the client do not bind them.
+func TestIntakeThatTheClientWouldNotWriteIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*refund.Intake)
+		want   refund.Code
+	}{
+		"requester in another spelling":    {func(in *refund.Intake) { in.Request.Requester = "User-2" }, refund.CodeInvalidBody},
+		"no requester":                     {func(in *refund.Intake) { in.Request.Requester = "" }, refund.CodeInvalidIdentity},
+		"amount that the digest lacks":     {func(in *refund.Intake) { in.Request.Amount.Minor++ }, refund.CodeInvalidBody},
+		"no limit of model calls":          {func(in *refund.Intake) { in.Terms.ModelBudget = 0 }, refund.CodeInvalidBody},
+		"too many model calls":             {func(in *refund.Intake) { in.Terms.ModelBudget = 1000 }, refund.CodeInvalidFlag},
+		"unknown profile":                  {func(in *refund.Intake) { in.Terms.Profile = "other" }, refund.CodeInvalidProfile},
+		"profile of the other engine":      {func(in *refund.Intake) { in.Terms.Profile = refund.ProfileLocal }, refund.CodeInvalidProfile},
+		"operation id of another request":  {func(in *refund.Intake) { in.OperationID = refund.NewOperationID("shop", refund.Kind, "req-2") }, refund.CodeInvalidBody},
+		"workflow id of another operation": {func(in *refund.Intake) { *in = refund.NewIntake(request("req-2"), in.Terms, 0) }, refund.CodeInvalidIdentity},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlow(t, refund.ProfileFull)
+			c.change(&f.intake)
+			f.ExecuteWorkflow(workflows.WorkflowName, f.intake)
+			var failure *temporal.ApplicationError
+			require.ErrorAs(t, f.GetWorkflowError(), &failure)
+			require.Equal(t, string(c.want), failure.Type())
+			require.True(t, failure.NonRetryable())
+			require.Zero(t, f.world.reads)
+		})
+	}
+}

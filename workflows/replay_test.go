@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"refundlab/refund"
 	"refundlab/workflows"
@@ -141,6 +143,28 @@ func TestStoredHistoriesReplayAndFold(t *testing.T) {
 	}
 }
 
+// The model answers when the run has ended: the run takes no notice, and no reader is shown a proposal.
+func TestProposalAfterTheEndIsNotShown(t *testing.T) {
+	text, err := os.ReadFile("testdata/late-decision-without-a-worker.json")
+	require.NoError(t, err)
+	history, err := client.HistoryFromJSON(bytes.NewReader(text), client.HistoryJSONOptions{})
+	require.NoError(t, err)
+	events := history.GetEvents()
+	answer := slices.IndexFunc(events, func(e *historypb.HistoryEvent) bool {
+		result := e.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()
+		return len(result) > 0 && bytes.Contains(result[0].GetData(), []byte("answer_id"))
+	})
+	require.Positive(t, answer)
+	late := slices.Concat(events[:answer], events[answer+1:], events[answer:answer+1])
+	view, facts, err := workflows.Fold(late, 0)
+	require.NoError(t, err)
+	require.Equal(t, refund.StatusExpired, view.Status)
+	require.Nil(t, view.Facts.Proposal)
+	for _, fact := range facts {
+		require.NotEqual(t, refund.FactProposal, fact.Kind)
+	}
+}
+
 func replayed(export refund.Export) error {
 	history, err := client.HistoryFromJSON(bytes.NewReader(export.Raw), client.HistoryJSONOptions{})
 	if err != nil {
@@ -157,7 +181,11 @@ func replay(history *historypb.History) error {
 		return err
 	}
 	workflows.Register(replayer)
-	return replayer.ReplayWorkflowHistory(nil, history)
+	// The run checks its workflow id, which a replayer invents unless it is told.
+	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+	return replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: workflow.Execution{ID: started.GetWorkflowId()},
+	})
 }
 
 // statusesOf folds every beginning of a history, as a reader would who came at that moment.

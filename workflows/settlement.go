@@ -14,7 +14,9 @@ func (r *run) answerSettlements(ctx workflow.Context) {
 	for {
 		r.await(ctx, func() bool { return r.door.settlements > 0 })
 		var raw converter.RawValue
-		settlements.ReceiveAsync(&raw)
+		if !settlements.ReceiveAsync(&raw) {
+			panic("the door counted a signal that its channel does not have") // nothing is lost: the task fails and is tried again
+		}
 		r.settle(ctx, raw)
 		r.door.settlements--
 	}

@@ -77,6 +77,21 @@ func TestPresumedAbsentStaysUnknownIsNeverSentAgainAndStillTakesAReceipt(t *test
 	}
 }
 
+// Both come in one workflow task: a person's word is looked at before the next round begins.
+func TestSettlementThatComesWithAnAnswerGoesBeforeTheNextRound(t *testing.T) {
+	f := newFlow(t, refund.ProfileLookup)
+	f.approve(time.Minute)
+	f.world.submitting = func(int) *provider.Answer {
+		f.SignalWorkflowSkippingWorkflowTask(workflows.SettlementSignal, refund.Settlement{
+			SettlementID: "s-1", OperationID: f.intake.OperationID, Kind: refund.SettleReceipt, By: "user-3", Reason: "asked the bank", Receipt: receiptFor(f.intake),
+		})
+		return ambiguous()
+	}
+	require.Equal(t, refund.StatusConfirmed, f.run().Status)
+	require.Equal(t, []refund.Code{""}, f.answers())
+	require.Empty(t, f.world.lookups)
+}
+
 // Whatever was sent, its record fits: a run that cannot write its record would stand still for good.
 func TestMalformedSettlementIsRecordedByItsNameAlone(t *testing.T) {
 	large := strings.Repeat("<", 600_000) // six times as much in a record

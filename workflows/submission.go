@@ -27,7 +27,11 @@ func (r *run) submit() {
 			r.ask(action)
 		}
 		// A person's word comes before the next round.
-		r.await(r.ctx, func() bool { return !r.interrupted })
+		if r.failsClosed() {
+			r.await(r.ctx, func() bool { return r.door.settlements == 0 })
+		} else {
+			r.await(r.ctx, func() bool { return !r.interrupted })
+		}
 	}
 	if r.Decision != nil && r.caller.Err() != nil {
 		workflow.GetLogger(r.ctx).Warn("a cancellation came after the approval: it had no effect")
@@ -38,7 +42,8 @@ func (r *run) submit() {
 func (r *run) ask(action refund.Action) {
 	r.asks++
 	// I6: the fence is raised before anything is scheduled, and it is in the state that a replay rebuilds.
-	r.intent(action, r.round+1, now(r.ctx))
+	round := r.round + 1
+	r.intent(action, round, now(r.ctx))
 	r.show(r.ctx)
 
 	ctx, stop := workflow.WithCancel(r.ctx)
@@ -73,10 +78,11 @@ func (r *run) ask(action refund.Action) {
 	if r.last.Observation == refund.ObservedAmbiguous && action == refund.ActSend && !r.profile.Idempotent {
 		return // look it up at once
 	}
-	switch r.last.Observation {
-	case refund.ObservedAmbiguous, refund.ObservedUnsent:
-		if r.last.Refusal == "" {
-			r.pause(r.Intake.Terms.Pause(r.asks))
-		}
+	switch {
+	case r.last.Observation == refund.ObservedAmbiguous,
+		r.last.Observation == refund.ObservedUnsent && r.last.Refusal == "",
+		// Refused by a fence that this round was not behind: the next round would be no better at once.
+		r.last.Observation == refund.ObservedStaleFence && r.last.Fence.Term < round && r.failsClosed():
+		r.pause(r.Intake.Terms.Pause(r.asks))
 	}
 }

@@ -106,6 +106,22 @@ func TestEveryRoundAndAttemptRaisesTheFence(t *testing.T) {
 	require.Len(t, f.world.entries, 1)
 }
 
+// A provider that refuses a fence which nothing overtook would be asked as fast as it answers.
+func TestFenceThatIsStaleWithoutBeingBehindIsPausedFor(t *testing.T) {
+	f := newFlow(t, refund.ProfileFull)
+	f.approve(time.Minute)
+	var at []time.Duration
+	f.world.submitting = func(n int) *provider.Answer {
+		at = append(at, f.Now().Sub(start.Add(time.Minute)))
+		if n < 4 {
+			return &provider.Answer{Observation: refund.ObservedStaleFence}
+		}
+		return nil
+	}
+	require.Equal(t, refund.StatusConfirmed, f.run().Status)
+	require.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, at)
+}
+
 func TestLapsedAuthorityClosesWhereItCanAndLooksUpElsewhere(t *testing.T) {
 	for profile, want := range map[refund.ProfileName]struct {
 		status refund.RunStatus
