@@ -112,8 +112,9 @@ const (
 	DefaultCallTimeout = 10 * time.Second
 	MaxCallTimeout     = 5 * time.Minute
 	DefaultBackoff     = time.Second
-	// MaxPause caps the pause between two asks. At one ask an hour a run that stays UNKNOWN for a year stays far below the
-	// 50,000 events that a Temporal history may have.
+	// MaxPause caps the pause between two asks. A run that stays UNKNOWN is asked about once an hour, for as long as it
+	// takes. The workflow leaves a day of these asks to the retries of one activity, which cost no history, so that years of them
+	// stay far below the 51,200 events that a Temporal history may have.
 	MaxPause = time.Hour
 )
 
