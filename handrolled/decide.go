@@ -52,7 +52,10 @@ func (s *Store) Decide(ctx context.Context, d refund.Decision, party string) (ve
 		}
 		return tx.must("UPDATE runs SET due_at = ?, asks = 0 WHERE operation_id = ?", tx.now, d.OperationID)
 	})
-	return verdict, err
+	if err != nil {
+		return refund.RecordedVerdict{}, err // what was not recorded is no verdict, and must not be told as one
+	}
+	return verdict, nil
 }
 
 // Expire ends a run whose deadline is over. The condition is read in the transaction that writes: a decision that was

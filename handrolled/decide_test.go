@@ -54,6 +54,17 @@ func TestADecisionGetsItsVerdictAtOnceWithNoWorkerAlive(t *testing.T) {
 	}
 }
 
+func TestAVerdictThatWasNotRecordedIsNotTold(t *testing.T) {
+	store, _ := newStore(t)
+	admit(t, store, refund.Terms{})
+	run := propose(t, store)
+	_, err := store.writer.ExecContext(bounded(t), "CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	require.NoError(t, err)
+	verdict, err := store.Decide(bounded(t), decision(run, "1", refund.ChoiceApprove), "client")
+	requireCode(t, err, refund.CodeInternal)
+	require.Zero(t, verdict)
+}
+
 func TestADecisionBeforeTheProposalIsNotReadyAndUsesNothingUp(t *testing.T) {
 	store, _ := newStore(t)
 	run := admit(t, store, refund.Terms{})
