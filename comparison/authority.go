@@ -3,6 +3,7 @@ package comparison
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"refundlab/evidence"
 	"refundlab/faults"
@@ -74,7 +75,33 @@ func (t *trial) lacksAuthority(r run, entry evidence.Entry) []string {
 	} else if sent, traced := t.sentAt(entry); traced && sent >= commitBy+sendLag {
 		add("sent at %s, the deadline was %s", sent, commitBy)
 	}
+	if !t.promise.commitChecks && entry.OrderVersion != decision.OrderVersion && t.changeWasVisible(r, entry) {
+		add("approved for order version %d, sent although the order had changed before it was read for this send, and committed at version %d", decision.OrderVersion, entry.OrderVersion)
+	}
 	return lacks
+}
+
+// changeWasVisible tells whether the script had changed the order, after a person was shown it, before the sender's last look at it:
+// then the engine's own check had to refuse. A change between that look and the commit is nobody's fault where the provider does
+// not compare. Looks do not name their run, so a trial with several says nothing.
+func (t *trial) changeWasVisible(r run, entry evidence.Entry) bool {
+	call, traced := t.callOf(entry)
+	if !traced || len(t.present()) != 1 {
+		return false
+	}
+	var shown int64
+	for _, c := range t.crossings(faults.Proposal, faults.After, r.id) {
+		shown = max(shown, c.Seq)
+	}
+	look := call.Seq // a sender that did not look saw as much as one that looked at the last moment
+	for _, c := range t.crossings(faults.OrderCall, faults.Before, "") {
+		if c.Process == call.Process && c.Seq > shown && c.Seq < call.Seq {
+			look = c.Seq
+		}
+	}
+	return slices.ContainsFunc(t.Trial.Steps, func(s evidence.Step) bool {
+		return strings.HasPrefix(s.Text, string(faults.DoOrderVersion)+" ") && s.StartSeq > shown && s.EndSeq < look
+	})
 }
 
 func (t *trial) timerShift() refund.Instant {
@@ -99,14 +126,20 @@ func (r run) arrivedAt(v refund.RecordedVerdict) refund.Instant {
 	return v.At
 }
 
-// sentAt is when the call was announced whose fence the entry bears.
-func (t *trial) sentAt(entry evidence.Entry) (refund.Instant, bool) {
+// callOf is the announcement of the call whose fence the entry bears.
+func (t *trial) callOf(entry evidence.Entry) (evidence.Crossing, bool) {
 	for _, c := range t.crossings(faults.ProviderCall, faults.Before, entry.OperationID) {
 		if f, ok := parseFence(c.Fence); ok && f == entry.Fence {
-			return c.At, true
+			return c, true
 		}
 	}
-	return 0, false
+	return evidence.Crossing{}, false
+}
+
+// sentAt is when that call was announced.
+func (t *trial) sentAt(entry evidence.Entry) (refund.Instant, bool) {
+	call, traced := t.callOf(entry)
+	return call.At, traced
 }
 
 // I10: each acknowledged decision has exactly one verdict, and a reply that names one equals the record.

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"slices"
 	"testing"
 
 	"refundlab/evidence"
@@ -27,6 +28,9 @@ func TestI5EveryEntryWasAuthorised(t *testing.T) {
 		{name: "committed at a newer order version", change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Fail, checks: []string{"I5"}},
 		{name: "a newer order version at the commit of a provider that does not compare", profile: refund.ProfileLenient,
 			change: func(s *scene) { s.Provider.Ledger[0].OrderVersion = 4 }, verdict: Pass},
+		{name: "the change was made before the order was read for the send", profile: refund.ProfileLenient, change: changed(-5, -3), verdict: Fail, checks: []string{"I5"}},
+		{name: "the change was made while or after the order was read for the send", profile: refund.ProfileLenient, change: changed(-5, 2), verdict: Pass},
+		{name: "the change was made before the person was shown the order", profile: refund.ProfileLenient, change: changed(-1000, -999), verdict: Pass},
 		{name: "accepted after the deadline", change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Fail, checks: []string{"I5"}},
 		{name: "accepted a moment after the deadline, before Temporal's timer", engine: "temporal",
 			change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Pass},
@@ -85,4 +89,21 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve"}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired})
 		}, verdict: Fail, checks: []string{"I10"}},
 	})
+}
+
+// changed is a commit at a newer order version, with the change begun and ended so much before or after the sender's look at the
+// order, which stands right before its call.
+func changed(begun, ended int64) func(*scene) {
+	return func(s *scene) {
+		s.Provider.Ledger[0].OrderVersion = 4
+		for i, c := range s.Trace {
+			if c.Point == point("provider-call.before") && c.Process == "A" {
+				look := c
+				look.Point, look.Seq, look.Operation, look.Fence = point("order-call.before"), c.Seq-1, "", ""
+				s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "order-version o-1", StartSeq: look.Seq + begun, EndSeq: look.Seq + ended})
+				s.Trace = slices.Insert(s.Trace, i, look)
+				return
+			}
+		}
+	}
 }

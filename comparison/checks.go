@@ -33,6 +33,7 @@ var checks = []check{
 	{"I10", false, oneVerdictEach},
 	{"I11", true, endedInTime},
 	{"I11", true, endsAreTold},
+	{"I12", true, modelNotAskedAgain},
 	{"I12", false, proposalReused},
 	{"END", false, permittedEnd},
 	{"TRACE", true, nothingUntraced},

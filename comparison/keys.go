@@ -24,7 +24,27 @@ func conflictsNamed(t *trial) []string {
 			violations = append(violations, fmt.Sprintf("run %s recorded receipt %s of digest %.8s, its own is %.8s", r.name, receipt.RefundID, receipt.Digest, digestOf(r)))
 		}
 	}
+	violations = append(violations, foreignRefusals(t)...)
 	return append(violations, providerConflicts(t)...)
+}
+
+// foreignRefusals looks for runs that ended by a refusal of something else: the provider answered them with the stored refusal of
+// other parameters, as a lenient one does, and they took it for their own.
+func foreignRefusals(t *trial) []string {
+	var violations []string
+	for _, stored := range t.Provider.Operations {
+		r, known := t.runOf(stored.OperationID)
+		if !known || stored.Result != "refusal" || stored.Digest == digestOf(r) || r.export.View.Status != refund.StatusRejected {
+			continue
+		}
+		for _, request := range t.received("submit", r.id) {
+			if request.Digest == digestOf(r) && request.Outcome == "refusal" && request.Code == stored.Code && r.export.View.Reason == stored.Code {
+				violations = append(violations, fmt.Sprintf("run %s is %s by the refusal of digest %.8s, its own is %.8s", r.name, statusText(r), stored.Digest, digestOf(r)))
+				break
+			}
+		}
+	}
+	return violations
 }
 
 // digestAsked is the digest of what a request command was told to ask for. Scripts write their values in the one spelling.

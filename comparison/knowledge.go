@@ -144,8 +144,8 @@ func (t *trial) calledAgain(r run) (evidence.Crossing, bool) {
 	return evidence.Crossing{}, false
 }
 
-// I12: one recorded proposal for everyone, from an answer that the model did give, and no more requests than the budget.
-func proposalReused(t *trial) []string {
+// I12, at its root: no more requests than the budget, none once a proposal is recorded, and no second proposal.
+func modelNotAskedAgain(t *trial) []string {
 	var violations []string
 	for _, r := range t.present() {
 		bill := t.bill(r.id)
@@ -162,6 +162,15 @@ func proposalReused(t *trial) []string {
 		if call, found := t.calledAgain(r); found {
 			violations = append(violations, fmt.Sprintf("run %s: %s asked the model (%d) although a proposal was recorded", r.name, call.Process, call.Seq))
 		}
+	}
+	return violations
+}
+
+// I12: one recorded proposal for everyone, from an answer that the model did give.
+func proposalReused(t *trial) []string {
+	var violations []string
+	for _, r := range t.present() {
+		bill := t.bill(r.id)
 		if r.facts.Proposal == nil {
 			continue
 		}

@@ -86,6 +86,7 @@ func TestI12TheRecordedProposalIsReused(t *testing.T) {
 	judgeAll(t, []one{
 		{name: "a second call within the budget, the first one's answer lost", change: lost, verdict: Pass},
 		{name: "a second call although a proposal is recorded", change: again, verdict: Fail, checks: []string{"I12"}},
+		{name: "the same although the script broke off", change: func(s *scene) { again(s); s.Trial.Broken = "no rest in time" }, verdict: Fail, checks: []string{"I12", "EVIDENCE"}},
 		{name: "more calls than the budget", change: func(s *scene) { again(s); again(s); again(s) }, verdict: Fail, checks: []string{"I12"}},
 		{name: "a second proposal was recorded", change: func(s *scene) {
 			again(s)

@@ -3,6 +3,7 @@ package comparison
 import (
 	"testing"
 
+	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
 )
@@ -38,6 +39,18 @@ func TestI6NoWriteOfAnOldOwner(t *testing.T) {
 			s.cross("A", "renewal.before", s.id(), "1.1").At += 1600
 			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
 		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "a write of a worker that was frozen alone until its lease was over", change: func(s *scene) {
+			before := s.cross("B", "outcome.before", s.id(), "2.1")
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "thaw B", StartSeq: before.Seq + 5, EndSeq: before.Seq + 6, StartedAt: before.At + 1600, EndedAt: before.At + 1600})
+			before.DoneSeq = before.Seq + 7
+			s.cross("B", "outcome.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
+		{name: "a step that began after the write", change: func(s *scene) {
+			before := s.cross("B", "outcome.before", s.id(), "2.1")
+			before.DoneSeq = before.Seq + 7
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "thaw A", StartSeq: before.Seq + 8, EndSeq: before.Seq + 9, StartedAt: before.At + 1600, EndedAt: before.At + 1600})
+			s.cross("B", "outcome.after", s.id(), "2.1").At += 1600
+		}, verdict: Pass},
 		{name: "the same write was refused by the lease", change: func(s *scene) {
 			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
 			after := s.cross("B", "notified.after", s.id(), "2.1")
