@@ -103,6 +103,21 @@ var answers = []scenario{
 			}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "other-digest-receipt",
+			Title: "A 200 with a receipt for other parameters",
+			About: "The provider has committed and answers with a receipt that names this operation, its order and its amount, but the digest of other parameters. Only the digest tells, and it is compared before anything is recorded: the run is UNKNOWN with the conflict named.",
+		},
+		profiles: fullAndLookup,
+		build: func(c cell) trial {
+			return trial{
+				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"other-digest-receipt"}}), approved(
+					only(fault, await(faults.Observed, faults.After, "a", "r1"), still), only(clean, rest))),
+				expect: c.ends(unknown(1, 1, "the receipt that came is for other parameters: a person can only annotate it")),
+			}
+		},
+	},
 }
 
 // notices are delivered at least once.

@@ -176,6 +176,30 @@ var expiries = []scenario{
 			}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "l06-8i-deadline-before-send",
+			Title: "The time to commit ends between the intent and the send",
+			About: "The intent to send is recorded in time, and the worker gets to its call only when the time to commit is over: the journal's worker is held there, Temporal's dies and another attempt makes the call. This provider does not look at the deadline, so the check right before the call must: nothing is sent.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileLenient},
+		build: func(c cell) trial {
+			late := only(fault, fired("held"), fired("again"), pass("commit", "r1"), release("held"), release("again"))
+			schedule := faults.Schedule{
+				rule("held", faults.Intent, faults.After, 1, "a", faults.Hold),
+				rule("again", faults.Claim, faults.Before, 3, "a", faults.Hold), // its lease is over before the deadline is
+			}
+			if c.engine == temporal {
+				late = only(fault, fired("crash"), pass("commit", "r1"), start("b"))
+				schedule = faults.Schedule{rule("crash", faults.OrderCall, faults.Before, 2, "a", faults.Kill)}
+			}
+			return trial{
+				script:   script(start("a"), hurried("r1"), proposed("r1"), approve("bob", "d1", "r1"), late, rest),
+				schedule: schedule,
+				expect:   c.ends(unknown(0, 0, "an attempt may have sent something before the time to commit was over, and this provider has no close")),
+			}
+		},
+	},
 }
 
 // orderChanges change the order after the approval.

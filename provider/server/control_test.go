@@ -74,11 +74,12 @@ func TestACommandThatIsNoneChangesNothing(t *testing.T) {
 // An answer that says something else than what happened is one, and the effect stands.
 func TestFaultyAnswers(t *testing.T) {
 	for kind, shows := range map[string]refund.Observation{
-		"malformed-receipt": refund.ObservedAmbiguous,
-		"foreign-receipt":   refund.ObservedConflict,
-		"status-500":        refund.ObservedAmbiguous,
-		"status-503":        refund.ObservedAmbiguous,
-		"status-404":        refund.ObservedAmbiguous,
+		"malformed-receipt":    refund.ObservedAmbiguous,
+		"foreign-receipt":      refund.ObservedConflict,
+		"other-digest-receipt": refund.ObservedConflict,
+		"status-500":           refund.ObservedAmbiguous,
+		"status-503":           refund.ObservedAmbiguous,
+		"status-404":           refund.ObservedAmbiguous,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			w := serve(t, refund.ProfileFull)

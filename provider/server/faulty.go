@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"refundlab/provider"
 	"refundlab/refund"
 )
 
@@ -15,6 +14,8 @@ import (
 const (
 	malformedReceipt = "malformed-receipt" // a 200 whose body is cut off
 	foreignReceipt   = "foreign-receipt"   // a 200 with a whole receipt for another operation
+	// A 200 with the operation's own receipt, but for other parameters: of all that is compared, only the digest tells.
+	otherDigestReceipt = "other-digest-receipt"
 )
 
 // faultyAnswers is a queue of them. Whatever is answered, the effect of the submit stands.
@@ -27,8 +28,8 @@ type faultyAnswers struct {
 //
 // Errors: INVALID_BODY.
 func (f *faultyAnswers) add(kind string, n int) error {
-	if kind != malformedReceipt && kind != foreignReceipt && errorStatus(kind) == 0 {
-		return refund.Errorf(refund.CodeInvalidBody, "kind %q is unknown: it is %s, %s, or status- and a number from 400 to 599", kind, malformedReceipt, foreignReceipt)
+	if kind != malformedReceipt && kind != foreignReceipt && kind != otherDigestReceipt && errorStatus(kind) == 0 {
+		return refund.Errorf(refund.CodeInvalidBody, "kind %q is unknown: it is %s, %s, %s, or status- and a number from 400 to 599", kind, malformedReceipt, foreignReceipt, otherDigestReceipt)
 	}
 	if n < 1 || n > 1000 {
 		return refund.Errorf(refund.CodeInvalidBody, "count is %d: it must be from 1 to 1000", n)
@@ -42,19 +43,24 @@ func (f *faultyAnswers) add(kind string, n int) error {
 }
 
 // answer writes the next queued answer in the place of a, or returns false.
-func (f *faultyAnswers) answer(w http.ResponseWriter, ref provider.Ref, now refund.Instant) bool {
+func (f *faultyAnswers) answer(w http.ResponseWriter, a answer, now refund.Instant) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.kinds) == 0 {
 		return false
 	}
-	kind := f.kinds[0]
+	kind, ref := f.kinds[0], a.ref
 	f.kinds = f.kinds[1:]
 	other := refund.NewOperationID(ref.Tenant, ref.Kind, string(ref.OperationID)+"-foreign")
 	receipt := refund.Receipt{RefundID: "re-foreign", OperationID: other, Digest: refund.Digest(refund.ContentHash(string(other))),
 		Order: "foreign", Amount: refund.Money{Minor: 1, Currency: "EUR"}, At: now}
 	switch kind {
 	case foreignReceipt:
+		writeJSON(w, http.StatusOK, receipt)
+	case otherDigestReceipt:
+		if own := a.result.Receipt; own != nil {
+			receipt.RefundID, receipt.OperationID, receipt.Order, receipt.Amount, receipt.At = own.RefundID, own.OperationID, own.Order, own.Amount, own.At
+		}
 		writeJSON(w, http.StatusOK, receipt)
 	case malformedReceipt:
 		text, _ := json.Marshal(receipt) // a struct of strings and numbers always encodes

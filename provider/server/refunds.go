@@ -64,7 +64,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		s.cut(w)
 		return
 	}
-	if s.faulty.answer(w, a.ref, s.clock()) {
+	if s.faulty.answer(w, a, s.clock()) {
 		return
 	}
 	s.write(w, a)
