@@ -240,7 +240,7 @@ func TestSettlementByCloseEndsTheSending(t *testing.T) {
 	l.worker()
 	view := l.until(l.request(refund.Terms{Backoff: 10_000}).OperationID, refund.StatusApprovalRequired)
 	require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
-	require.Equal(t, refund.StatusRetryable, l.until(view.OperationID, refund.StatusRetryable).Status)
+	l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 3) // the order, the proposal, the first round
 	began := time.Now()
 	view, err := l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettleClose))
 	require.NoError(t, err)

@@ -34,7 +34,7 @@ func (l *lab) reset(id refund.OperationID, n int) {
 	}
 	_, err := connection.WorkflowService().ResetWorkflowExecution(l.ctx(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflows.WorkflowID(id)}, Reason: "test",
-		WorkflowTaskFinishEventId: task, RequestId: uuid.NewString(), ResetReapplyType: enumspb.RESET_REAPPLY_TYPE_ALL_ELIGIBLE,
+		WorkflowTaskFinishEventId: task, RequestId: uuid.NewString(),
 	})
 	require.NoError(l.t, err)
 }
@@ -157,8 +157,12 @@ func TestActivityResetDoesNotTurnASuccessIntoARefusal(t *testing.T) {
 	connection := l.dial()
 	defer connection.Close()
 	require.Eventually(t, func() bool { // until the server knows that the attempt has ended
-		run, err := connection.DescribeWorkflowExecution(l.ctx(), workflows.WorkflowID(view.OperationID), "")
-		return err == nil && len(run.GetPendingActivities()) == 1 && run.GetPendingActivities()[0].GetAttempt() == 2
+		run, err := connection.DescribeWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), "")
+		if err != nil {
+			return false
+		}
+		pending := run.RawResponse.GetPendingActivities()
+		return len(pending) == 1 && pending[0].GetAttempt() == 2
 	}, 10*time.Second, 20*time.Millisecond)
 	l.resetActivity(view.OperationID, "Submit")
 	l.closed(view.OperationID)
