@@ -24,7 +24,7 @@ import (
 )
 
 // go test ./workflows -run TestStoredHistories -update
-var update = flag.Bool("update", false, "record the histories in testdata anew, on a real server")
+var update = flag.Bool("update", false, "record the histories that testdata lacks, on a real server")
 
 // story is a run on a real server whose history is kept in testdata. A change of the workflow that cannot replay it would
 // block every open refund; then the change needs workflow.GetVersion, and the history stays.
@@ -94,6 +94,13 @@ var stories = map[string]story{
 		return id
 	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusRetryable, refund.StatusUnknown, refund.StatusConfirmed}},
 
+	"reset-after-approval": {refund.ProfileLookup, func(l *lab) refund.OperationID {
+		id := l.approved()
+		l.closed(id)
+		l.reset(id, afterProposal)
+		return id
+	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusRetryable, refund.StatusUnknown, refund.StatusConfirmed}},
+
 	"cancelled": {refund.ProfileFull, func(l *lab) refund.OperationID {
 		l.worker()
 		view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
@@ -123,7 +130,9 @@ func (l *lab) approved() refund.OperationID {
 func TestStoredHistoriesReplayAndFold(t *testing.T) {
 	if *update {
 		for name, s := range stories {
-			record(t, name, s)
+			if _, err := os.Stat(filepath.Join("testdata", name+".json")); os.IsNotExist(err) {
+				record(t, name, s)
+			}
 		}
 	}
 	files, err := filepath.Glob("testdata/*.json")
