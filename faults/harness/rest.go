@@ -12,8 +12,8 @@ import (
 // cover the work between two announcements; that no recovery is still due, the script says by the step before.
 const quiet = 700 * time.Millisecond
 
-// awaitRest waits until nothing is held and every run is at rest: it is over; or it has asked the provider later than the
-// last submit arrived there, so that nothing on its way can surprise the answer; or, where that is permitted, nothing has
+// awaitRest waits until nothing is held and every run is at rest: it is over; or it has asked the provider, and asked again,
+// later than the last submit arrived there, so that nothing on its way can surprise the answer; or, where that is permitted, nothing has
 // been announced for a while.
 func (t *trial) awaitRest(ctx context.Context, quietly bool) error {
 	for {
@@ -71,7 +71,7 @@ func (t *trial) held() string {
 	return ""
 }
 
-// settled tells whether a run is over or has asked since the last submit arrived. The lock is held.
+// settled tells whether a run is over or has asked twice since the last submit arrived. The lock is held.
 func (t *trial) settled(operation string) bool {
 	over := t.trace.last(faults.Point{Boundary: t.engine.Over, When: faults.After}, operation)
 	if over != nil && over.Detail[faults.DetailRefused] == "" {
@@ -84,12 +84,13 @@ func (t *trial) settled(operation string) bool {
 	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
 		return false // nothing was ever to be sent
 	}
-	recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
-	for _, b := range []faults.Boundary{faults.LookupCall, faults.CloseCall} {
-		sent := t.trace.last(faults.Point{Boundary: b, When: faults.Before}, operation)
-		if sent != nil && sent.Seq > arrived && recorded != nil && recorded.Seq > sent.Seq {
-			return true
-		}
+	if closing := t.trace.last(faults.Point{Boundary: faults.CloseCall, When: faults.Before}, operation); closing != nil && closing.Seq > arrived {
+		recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
+		return recorded != nil && recorded.Seq > closing.Seq
 	}
-	return false
+	if outcome := t.trace.last(faults.Point{Boundary: faults.Outcome, When: faults.After}, operation); outcome != nil && outcome.Detail[faults.DetailRefused] == "" {
+		return false // somebody has still to be told
+	}
+	// That it asks a second time shows that the first answer decided nothing; after one ask the run may be about to end.
+	return t.trace.since(arrived, faults.Point{Boundary: faults.LookupCall, When: faults.Before}, operation) >= 2
 }

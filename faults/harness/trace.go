@@ -164,6 +164,17 @@ func (t *trace) last(p faults.Point, operation string) *evidence.Crossing {
 	return nil
 }
 
+// since counts the crossings of a point for an operation after a sequence number. The lock is held.
+func (t *trace) since(seq int64, p faults.Point, operation string) int {
+	crossings := 0
+	for _, c := range t.crossings {
+		if c.Seq > seq && c.Point == p && c.Operation == operation {
+			crossings++
+		}
+	}
+	return crossings
+}
+
 // record copies what the evidence keeps.
 func (t *trace) record() (crossings []evidence.Crossing, fired []evidence.Fired) {
 	t.mu.Lock()
