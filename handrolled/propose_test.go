@@ -55,6 +55,21 @@ func TestAnOrderThatCannotBeReadCostsNoModelCallEither(t *testing.T) {
 	require.Equal(t, refund.StatusApprovalRequired, status(t, store, run.Lease.OperationID).Status)
 }
 
+// I11: the pause before the next try is longer than the time to decide, and still the run ends when that is over.
+func TestARunWithoutAProposalEndsAtItsDeadline(t *testing.T) {
+	store, clock := newStore(t)
+	run := admit(t, store, refund.Terms{DecideWithin: 60_000, Backoff: refund.MaxPause.Milliseconds()})
+	w := newWorld()
+	w.order = func() (refund.Order, error) {
+		return refund.Order{}, refund.Errorf(refund.CodeUnavailable, "no answer")
+	}
+	drive(t, store, w, "A")
+	require.Equal(t, refund.StatusPending, status(t, store, run.Lease.OperationID).Status)
+	clock.pass(time.Minute)
+	drive(t, store, w, "A")
+	require.Equal(t, refund.StatusExpired, status(t, store, run.Lease.OperationID).Status)
+}
+
 // I12: what the model is asked is counted before it is asked, and never more than the budget.
 func TestTheBudgetEndsTheRunWhenTheModelGivesNoUsableAnswer(t *testing.T) {
 	for good := range 5 {

@@ -2,6 +2,7 @@ package handrolled
 
 import (
 	"context"
+	"math"
 
 	"refundlab/refund"
 )
@@ -56,7 +57,8 @@ func (s *Store) RecordProposal(ctx context.Context, lease Lease, proposal refund
 // RecordNoProposal pauses the run, longer each time.
 func (s *Store) RecordNoProposal(ctx context.Context, lease Lease, cause error) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
-		if err := tx.pause(lease, run); err != nil {
+		// A run that cannot get its proposal still ends at its deadline, however long the pause (I11).
+		if err := tx.pause(lease, run, run.Facts.Intake.DecideBy()); err != nil {
 			return err
 		}
 		return tx.fact(lease, refund.FactObservation, "PROPOSE", string(refund.CodeOf(cause)), map[string]string{"detail": cause.Error()})
@@ -98,7 +100,7 @@ func (s *Store) RecordObservation(ctx context.Context, lease Lease, o Observed) 
 		if o.Hold {
 			err = tx.asOwner(lease, "due_at = NULL, lease_until = ?", tx.now)
 		} else {
-			err = tx.pause(lease, run)
+			err = tx.pause(lease, run, math.MaxInt64)
 		}
 		if err != nil {
 			return err
@@ -182,9 +184,10 @@ func (tx *transaction) fact(lease Lease, kind refund.FactKind, ref, code string,
 	return tx.record(lease.OperationID, kind, lease.Owner, lease.Generation, ref, code, body)
 }
 
-// pause ends the lease and makes the run due again after the terms' pause.
-func (tx *transaction) pause(lease Lease, run Run) error {
-	return tx.asOwner(lease, "asks = asks + 1, due_at = ?, lease_until = ?", tx.now.Add(run.Facts.Intake.Terms.Pause(run.Asks+1)), tx.now)
+// pause ends the lease and makes the run due again after the terms' pause, and no later than latest.
+func (tx *transaction) pause(lease Lease, run Run, latest refund.Instant) error {
+	due := min(latest, tx.now.Add(run.Facts.Intake.Terms.Pause(run.Asks+1)))
+	return tx.asOwner(lease, "asks = asks + 1, due_at = ?, lease_until = ?", due, tx.now)
 }
 
 // after is the operation's next state by the shared table; a move that is not in it is a mistake of this program.
