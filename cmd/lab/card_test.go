@@ -54,7 +54,7 @@ func TestCardThatCannotBePlayedIsRefused(t *testing.T) {
 		{"no action", refundCardFile, `["submit"]`, `[]`, "it has no action"},
 		{"a misspelt key", refundCardFile, `"ledger_count": 1`, `"ledger_cuont": 1`, "unknown field"},
 		{"a misspelt key of a check", leaseCardFile, `"allowed": true`, `"permitted": true`, "unknown field"},
-		{"a token that nobody had", leaseCardFile, `"token": 1, "current": 2`, `"token": 3, "current": 2`, "check 1 of the card: INVALID_BODY: nobody ever had token 3"},
+		{"a token that nobody had", leaseCardFile, `"token": 1, "current": 2`, `"token": 3, "current": 2`, "INVALID_BODY: check 1 of the card: nobody ever had token 3"},
 		{"a lease that is over before it begins", leaseCardFile, `"now": 11, "lease_until": 20`, `"now": 11, "lease_until": 9`, "ends before it begins"},
 		{"neither scripts nor checks", leaseCardFile, `"checks"`, `"about2"`, "neither scripts nor checks"},
 		{"no JSON", leaseCardFile, `{`, ``, "is not JSON"},
