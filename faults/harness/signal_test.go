@@ -32,8 +32,9 @@ func TestFaultThatDoesNotFireBreaksTheTrial(t *testing.T) {
 		"nobody to be frozen":            {{Name: "crash", Point: point("intent.before"), Nth: 1, Action: faults.Freeze, Victim: "nobody"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for its whole time
 			lab := newLab(t)
-			lab.Deadline = 2 * time.Second
+			lab.Deadline = 5 * time.Second
 			r := lab.Play(t.Context(), cell, faults.Plan{Schedule: schedule, Script: []faults.Step{worker("a", "intent.before"), fired("crash")}})
 			require.Contains(t, r.Trial.Broken, "rule crash: not seen in time")
 			for _, f := range r.Trial.Fired {
@@ -56,8 +57,9 @@ func TestKillOfAProcessThatLeftByItselfDoesNotCount(t *testing.T) {
 }
 
 func TestFrozenProcessStandsStillUntilItIsThawed(t *testing.T) {
+	t.Parallel()
 	lab := newLab(t)
-	lab.Deadline = 3 * time.Second
+	lab.Deadline = 5 * time.Second
 	schedule := faults.Schedule{rule("ice", "intent.before", "a", faults.Freeze)}
 	still := lab.Play(t.Context(), cell, faults.Plan{Schedule: schedule, Script: []faults.Step{
 		worker("a", "intent.before", "intent.after"), fired("ice"), crossed("intent.after", "a"),
