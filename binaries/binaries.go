@@ -84,6 +84,7 @@ func cacheDirectory() (string, error) {
 // target is one executable to be had: where its package is, and the key of its present sources.
 type target struct {
 	name     string
+	in       module // that was asked for it
 	module   string // directory of its go.mod
 	pkg      string // import path or pattern, in that module
 	ldflags  string
@@ -150,6 +151,12 @@ func (t target) build(ctx context.Context, shelf string, r *reporter) error {
 	}
 	if err := t.compile(ctx, filepath.Join(dir, t.name), r); err != nil {
 		return err
+	}
+	// A file that was saved while the compiler ran would leave an executable under a key that is not its own, for ever.
+	if present, err := t.in.targets(ctx, []string{t.name}); err != nil {
+		return err
+	} else if present[0].key != t.key {
+		return errors.New("the sources changed while they were compiled: build again")
 	}
 	final := filepath.Join(shelf, t.key)
 	if err := os.RemoveAll(final); err != nil { // a version without its file: somebody cleaned up by hand

@@ -262,3 +262,24 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	f(string(p))
 	return len(p), nil
 }
+
+// savesWhileBuilding is a progress writer that saves another version of a file at its first line, before the compiler runs.
+type savesWhileBuilding struct {
+	once sync.Once
+	save func()
+}
+
+func (w *savesWhileBuilding) Write(p []byte) (int, error) {
+	w.once.Do(w.save)
+	return len(p), nil
+}
+
+func TestSourcesThatChangeWhileTheyAreCompiledLeaveNothingInTheCache(t *testing.T) {
+	module, cache := project(t)
+	progress := &savesWhileBuilding{save: func() { write(t, filepath.Join(module, "word/word.txt"), "saved meanwhile") }}
+	_, err := binaries.Build(t.Context(), progress, "alpha")
+	require.ErrorContains(t, err, "the sources changed while they were compiled: build again")
+	require.Len(t, shelf(t, cache, "alpha"), 1, "the lock")
+	_, output := build(t, "alpha")
+	require.Contains(t, output, "built alpha")
+}

@@ -44,7 +44,7 @@ func (m module) targets(ctx context.Context, names []string) ([]target, error) {
 	var targets []target
 	var commands []string
 	for _, name := range names {
-		t := target{name: name, module: m.dir, pkg: "./" + filepath.ToSlash(filepath.Join("cmd", name))}
+		t := target{name: name, in: m, module: m.dir, pkg: "./" + filepath.ToSlash(filepath.Join("cmd", name))}
 		if name == DevServer {
 			// Symbols and debug information are a third of its size, and nobody debugs Temporal here.
 			t.module, t.pkg, t.ldflags = filepath.Join(m.dir, DevServer), ".", "-s -w"
