@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -256,6 +257,21 @@ func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 		require.Equal(t, refund.StatusUnknown, annotated.Status)
 		require.Equal(t, "carol", annotated.Facts.PresumedAbsent.By)
 		require.Empty(t, ask[listed](t, w, refund.ExitOK, "list", "--which", "unknown").Runs)
+	})
+}
+
+// Two sides that were told different promises: nothing is sent, and whoever asks is told why nothing moves.
+func TestAProviderOfAnotherProfileGetsNothingAndTheStatusSaysWhy(t *testing.T) {
+	onEachEngine(t, "full", func(t *testing.T, w *world) {
+		w.worker(t, "a", w.provider)
+		run := []string{"--tenant", "shop", "--request-id", "r-1"}
+		require.Zero(t, w.run(t, append(requestWith(), "--profile", "opaque", "--backoff", "50ms")...).exit)
+		require.Zero(t, w.run(t, append([]string{"watch", "--until", "APPROVAL_REQUIRED", "--timeout", "30s"}, run...)...).exit)
+		require.Zero(t, w.run(t, append([]string{"approve", "--as", "bob"}, run...)...).exit)
+		require.Eventually(t, func() bool {
+			return regexp.MustCompile(`(?m)^status +RETRYABLE$[\s\S]+^ +last answer "UNSENT: PROFILE_MISMATCH: `).
+				MatchString(w.run(t, append([]string{"status"}, run...)...).stdout)
+		}, 30*time.Second, 100*time.Millisecond)
 	})
 }
 

@@ -41,6 +41,12 @@ func printView(w io.Writer, v refund.View) {
 	if facts.Conflict != "" {
 		line("", "conflict: %q", facts.Conflict)
 	}
+	if facts.Lapsed != "" {
+		line("", "authority to send has lapsed: %s", facts.Lapsed)
+	}
+	if facts.Last != "" {
+		line("", "last answer %q", facts.Last)
+	}
 	if p := facts.PresumedAbsent; p != nil {
 		line("", "presumed absent by %s: %q", p.By, p.Reason)
 	}
