@@ -64,7 +64,7 @@ func completeness(t *trial) []string {
 
 // proofs are what the harness must have seen before an action counts.
 var proofs = map[faults.Action]string{
-	faults.Kill: "signal 9", faults.Freeze: "state T", faults.Hold: "released",
+	faults.Kill: "signal 9", faults.Freeze: "state T", faults.Hold: "released", faults.Delay: "delayed",
 	faults.Lose: "answered", faults.Duplicate: "answered", faults.Refuse: "answered", faults.Abort: "answered",
 }
 

@@ -17,6 +17,7 @@ const (
 	Kill      Action = "kill"      // SIGKILL while held; counts only if the wait status says signal 9
 	Freeze    Action = "freeze"    // SIGSTOP while held, until a step says thaw
 	Hold      Action = "hold"      // held until a step says release; a message that is let go goes out with its context detached
+	Delay     Action = "delay"     // held for the rule's time, then let go as after Hold
 	Lose      Action = "lose"      // the answer is lost: the effect stands, the caller sees a cut connection
 	Duplicate Action = "duplicate" // the message is sent twice
 	Refuse    Action = "refuse"    // the message is answered with a 503 and goes nowhere
@@ -33,6 +34,8 @@ type Rule struct {
 	// Victim is the process that Kill and Freeze hit when it is not the one that is held: a worker while its request is held
 	// at the provider's commit.
 	Victim string `json:"victim,omitempty"`
+	// DelayMS is how long Delay holds, in milliseconds.
+	DelayMS int64 `json:"delay_ms,omitempty"`
 }
 
 // Schedule is the faults of one trial. A run saves the schedule that it played, and playing it again is the same trial.
@@ -70,9 +73,12 @@ func (s Schedule) Validate() error {
 			return fmt.Errorf("rule %q: point %q is unknown", rule.Name, rule.Point)
 		}
 		switch rule.Action {
-		case Kill, Freeze, Hold, Lose, Duplicate, Refuse, Abort:
+		case Kill, Freeze, Hold, Delay, Lose, Duplicate, Refuse, Abort:
 		default:
 			return fmt.Errorf("rule %q: action %q is unknown", rule.Name, rule.Action)
+		}
+		if (rule.Action == Delay) != (rule.DelayMS > 0) || rule.DelayMS < 0 {
+			return fmt.Errorf("rule %q: %s with a delay of %d ms: delay needs more than zero, and nothing else has one", rule.Name, rule.Action, rule.DelayMS)
 		}
 	}
 	return nil

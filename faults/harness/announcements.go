@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"refundlab/faults"
 )
@@ -82,6 +83,11 @@ func (h *post) strike(f *firing) {
 			f.answer <- faults.Reply{Action: faults.Continue, Held: true}
 		}
 	case faults.Hold: // a step lets it go
+	case faults.Delay:
+		time.AfterFunc(time.Duration(f.rule.DelayMS)*time.Millisecond, func() {
+			h.trace.done(f, "delayed")
+			f.answer <- faults.Reply{Action: faults.Continue, Held: true}
+		})
 	default:
 		h.trace.done(f, "answered")
 		f.answer <- faults.Reply{Action: f.Action}

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,17 @@ func TestHeldMessageGoesOnWhenTheScriptSaysSo(t *testing.T) {
 	require.Greater(t, held.DoneSeq, crossing(t, r, "b", "claim.before").Seq, "another process goes on meanwhile")
 	require.Equal(t, "released", r.Trial.Fired[0].Proof)
 	require.NotZero(t, r.Trial.Fired[0].DoneSeq)
+}
+
+func TestDelayedMessageGoesOnByItself(t *testing.T) {
+	late := rule("late", "intent.before", "a", faults.Delay)
+	late.DelayMS = 300
+	began := time.Now()
+	r := play(t, faults.Schedule{late}, worker("a", "intent.before", "intent.after"), fired("late"), crossed("intent.after", "a"))
+	require.Empty(t, r.Trial.Broken)
+	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+	require.Equal(t, "continue held=true", crossing(t, r, "a", "intent.after").Detail["was"])
+	require.Equal(t, "delayed", r.Trial.Fired[0].Proof)
 }
 
 func TestMessageIsTreatedAsTheRuleSays(t *testing.T) {

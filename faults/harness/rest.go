@@ -64,7 +64,7 @@ func (t *trial) nothingHeld() bool {
 // held names a message that a rule still holds. The lock is held.
 func (t *trial) held() string {
 	for _, f := range t.trace.fired {
-		if f.Action == faults.Hold && f.DoneSeq == 0 {
+		if (f.Action == faults.Hold || f.Action == faults.Delay) && f.DoneSeq == 0 {
 			return "the message held by rule " + f.Rule
 		}
 	}

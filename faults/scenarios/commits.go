@@ -48,6 +48,23 @@ var commits = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "answer-later-than-the-call",
+			Title: "The answer comes after the call's time is over",
+			About: "The provider has committed, and its answer takes longer than the call may last. The worker has given up by then, and nobody was told of a failure: a time-out is an observation.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLookup, refund.ProfileOpaque},
+		build: func(c cell) trial {
+			slow := rule("slow", faults.ProviderCommit, faults.After, 1, "provider", faults.Delay)
+			slow.DelayMS = 4_000 // well beyond the call's time-out
+			return trial{
+				script:   approved(only(fault, fired("slow")), c.unsure("a")),
+				schedule: faults.Schedule{slow},
+				expect:   c.ends(c.afterLostAnswer()),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "retention-over",
 			Title: "The provider's memory ends before anybody can ask again",
 			About: "The worker is killed before the commit, and the next one starts when the provider's retention is over. A second send could now be a second refund, so it is not made: the run asks, hears \"not found\", and stays UNKNOWN.",
