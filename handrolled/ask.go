@@ -14,6 +14,14 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 	if err != nil {
 		return run, err
 	}
+	// What a conflict or a person has decided binds every later owner, so it is read from the record: a client that died in
+	// its close, or that repeated it, must not leave the run to the rule for those that may be sent (I4).
+	switch {
+	case f.Conflict != "" || f.PresumedAbsent != nil:
+		return e.hold(ctx, run)
+	case f.Closing:
+		return e.close(ctx, run)
+	}
 	situation := refund.Situation{
 		Profile: profile,
 		// Nothing is remembered of a call that has not been recorded: whether it ended, and how, its worker knew at best.
@@ -27,14 +35,19 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 	case refund.ActReject:
 		return e.withdraw(ctx, run, refund.CodeApprovalExpired)
 	case refund.ActHold:
-		held := Observed{Action: action, Answer: provider.Answer{Observation: refund.ObservedNothing}, Hold: true}
-		return e.Journal.RecordObservation(ctx, run.Lease, held)
+		return e.hold(ctx, run)
 	case refund.ActSend:
 		if profile.Shared {
 			return e.Journal.SubmitLocally(ctx, run.Lease)
 		}
 	}
 	return e.send(ctx, run, situation, action)
+}
+
+// hold leaves the run to a person.
+func (e *Executor) hold(ctx context.Context, run Run) (Run, error) {
+	held := Observed{Action: refund.ActHold, Answer: provider.Answer{Observation: refund.ObservedNothing}, Hold: true}
+	return e.Journal.RecordObservation(ctx, run.Lease, held)
 }
 
 // close closes the operation at the provider, whatever else the rule would allow: the step of a person who settles.
@@ -55,17 +68,22 @@ func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation
 		}
 	}
 	var answer provider.Answer
-	// One time-out for the whole step, the reading of the order included: Retained has reckoned with no more.
-	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, action) })
+	// One time-out for the whole step, the reading of the order included: Retained reckons with no more.
+	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) })
 	learnt, err := e.learn(ctx, run, situation, action, answer)
-	e.late(err, run, "action", action, "observation", answer.Observation, "refusal", answer.Refusal, "detail", answer.Detail)
+	e.late(err, run, "action", action, "observation", answer.Observation, "refusal", answer.Refusal, "receipt", answer.Receipt, "detail", answer.Detail)
 	return learnt, err
 }
 
-func (e *Executor) perform(ctx context.Context, run Run, action refund.Action) provider.Answer {
+func (e *Executor) perform(ctx context.Context, run Run, s refund.Situation, action refund.Action) provider.Answer {
 	in, fence := run.Facts.Intake, run.Lease.Fence()
 	switch action {
 	case refund.ActSend:
+		// Again, and by the clock of now: the intent may have waited for the file, or this process for its turn, and a copy that
+		// arrives when the provider has forgotten the first one is a second refund (I1).
+		if s.Sent && s.Profile.Expires && !refund.Retained(in.Terms, run.Facts.FirstSentAt, e.Journal.Now()) {
+			return provider.Answer{Observation: refund.ObservedUnsent, Detail: "the provider may have forgotten the operation"}
+		}
 		return provider.CheckAndSubmit(ctx, e.Refunds, in, *run.Facts.Decision, fence, e.Journal.Now)
 	case refund.ActClose:
 		return e.Refunds.Close(ctx, in, fence)
@@ -82,7 +100,11 @@ func (e *Executor) learn(ctx context.Context, run Run, before refund.Situation, 
 		// It speaks about this worker and not about the refund, so it is traced and not recorded.
 		e.log().Warn("the provider saw a newer owner", "worker", e.Name, "operation", run.Lease.OperationID,
 			"generation", run.Lease.Generation, "current", answer.Fence.Term)
-		return e.release(ctx, run, answer.Fence)
+		if run.Lease.Fence().Less(answer.Fence) {
+			return e.release(ctx, run, answer.Fence)
+		}
+		// A fence that is not ahead of ours tells of no newer owner. It decides nothing, and asking at once would not either.
+		after.Sent = before.Sent || action == refund.ActSend
 	case refund.ObservedUnsent:
 		after.Authorised = before.Authorised && answer.Refusal == ""
 	default:

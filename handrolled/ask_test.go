@@ -207,6 +207,52 @@ func TestNothingIsSentAgainOnceTheProviderMayHaveForgotten(t *testing.T) {
 	require.Equal(t, []string{"submit", "submit", "lookup"}, w.calls)
 }
 
+// I1: the check at the claim is not enough. The intent may wait for the file, and the promise of the provider does not wait.
+func TestNothingIsSentAgainWhenTheIntentTookTooLong(t *testing.T) {
+	store, clock := newStore(t)
+	approved(t, store, refund.Terms{Profile: refund.ProfileRetention, Retention: 5000, CallTimeout: 800})
+	w := newWorld()
+	w.submit = func(context.Context, refund.Intake, provider.Submission) provider.Answer {
+		return answer(refund.ObservedAmbiguous)
+	}
+	drive(t, store, w, "A") // first sent at 1000, so forgotten from 6000 on
+	clock.set(6000 - 800 - 1)
+	run := claim(t, store, "A")
+	e, _ := executor(slowIntent{store, func() { clock.pass(2 * time.Second) }}, w, "A")
+	e.drive(bounded(t), run)
+	require.Equal(t, []string{"submit"}, w.calls)
+	clock.pass(time.Minute)
+	drive(t, store, w, "A")
+	require.Equal(t, []string{"submit", "lookup"}, w.calls)
+}
+
+type slowIntent struct {
+	Journal
+	wait func()
+}
+
+func (s slowIntent) RecordIntent(ctx context.Context, lease Lease, action refund.Action) (Run, error) {
+	run, err := s.Journal.RecordIntent(ctx, lease, action)
+	s.wait()
+	return run, err
+}
+
+// A fence that is not ahead of ours tells of nobody, and a provider that insists on it is not asked at the speed of the network.
+func TestAStaleFenceThatIsNotAheadIsFollowedByAPause(t *testing.T) {
+	store, clock := newStore(t)
+	run := approved(t, store, refund.Terms{})
+	w := newWorld()
+	w.submit = func(context.Context, refund.Intake, provider.Submission) provider.Answer {
+		return provider.Answer{Observation: refund.ObservedStaleFence}
+	}
+	drive(t, store, w, "A")
+	require.Equal(t, 1, w.reached("submit"))
+	w.submit = newWorld().submit
+	clock.pass(time.Hour)
+	drive(t, store, w, "A")
+	require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
+}
+
 func TestAStaleFenceIsFollowedByAClaimAboveIt(t *testing.T) {
 	store, clock := newStore(t)
 	run := approved(t, store, refund.Terms{})

@@ -137,7 +137,7 @@ func (c *Client) settleByClose(ctx context.Context, settlement refund.Settlement
 	// Twice the call's time-out: time for the call and for the two writes around it, so that nothing has to be renewed.
 	length := 2 * time.Duration(before.Facts.Intake.Terms.CallTimeout) * time.Millisecond
 	run, err := c.Journal.ClaimToClose(ctx, settlement, c.Name, length)
-	if err != nil || !run.Held() {
+	if err != nil || !run.Held() || run.settled() {
 		return run, err
 	}
 	worker := &Executor{Journal: c.Journal, Refunds: c.Refunds, Name: c.Name, Lease: length}

@@ -63,7 +63,14 @@ func (s *Store) Decide(ctx context.Context, d refund.Decision, party string) (ve
 func (s *Store) Expire(ctx context.Context, lease Lease) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
 		f := run.Facts
-		if f.Decision != nil || f.Expired || f.State != refund.StatePrepared || tx.now.Before(f.Intake.DecideBy()) {
+		if err := tx.asOwner(lease, "owner = owner"); err != nil {
+			return err
+		}
+		if f.Expired || f.State.Final() {
+			// A late decision's transaction was faster. Nothing is left to do under this lease.
+			return tx.asOwner(lease, "due_at = NULL, lease_until = ?", tx.now)
+		}
+		if f.Decision != nil || f.State != refund.StatePrepared || tx.now.Before(f.Intake.DecideBy()) {
 			return nil
 		}
 		if err := tx.asOwner(lease, "lease_until = ?", tx.now); err != nil {

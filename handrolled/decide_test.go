@@ -182,6 +182,23 @@ func TestADecisionAgainstTheDeadlineInBothOrders(t *testing.T) {
 		require.True(t, after.Held(), "the worker goes on with the run")
 		require.NotContains(t, kinds(t, store, run.Lease.OperationID), "EXPIRY EXPIRED")
 	})
+	t.Run("a late decision is faster than the worker that came to expire", func(t *testing.T) {
+		store, clock := newStore(t)
+		admit(t, store, refund.Terms{DecideWithin: 100})
+		run := propose(t, store)
+		clock.pass(100 * time.Millisecond)
+		held := claim(t, store, "A")
+		verdict, err := store.Decide(bounded(t), decision(run, "1", refund.ChoiceApprove), "client")
+		require.NoError(t, err)
+		require.Equal(t, refund.VerdictExpired, verdict.Code)
+		old := held.Lease
+		old.Generation--
+		_, err = store.Expire(bounded(t), old)
+		requireCode(t, err, refund.CodeLeaseLost)
+		after, err := store.Expire(bounded(t), held.Lease)
+		require.NoError(t, err)
+		require.False(t, after.Held(), "there is nothing left to do, and no step to take again and again")
+	})
 	t.Run("both at once", func(t *testing.T) { // B04
 		path, clock := journalPath(t), clockAt(1000)
 		stores := []*Store{openAt(t, path, Options{Clock: clock.now}), openAt(t, path, Options{Clock: clock.now})}

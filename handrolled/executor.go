@@ -78,6 +78,10 @@ func nudge(c chan<- struct{}) {
 	}
 }
 
+// shortest is the least time between two looks at what is due: after the host's clock was set back, the journal's stands
+// still for a while, and what is due in a moment stays so.
+const shortest = 10 * time.Millisecond
+
 // retry is the pause after the journal itself failed, for instance because another process holds its lock.
 const retry = 250 * time.Millisecond
 
@@ -98,7 +102,7 @@ func (e *Executor) each(ctx context.Context, changed <-chan struct{}, next func(
 			e.log().Error("the journal cannot be used, trying again", "worker", e.Name, "pause", retry, "error", err)
 			wait, due = retry, true
 		}
-		await(ctx, changed, wait, due)
+		await(ctx, changed, max(wait, shortest), due)
 	}
 }
 

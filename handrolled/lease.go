@@ -12,7 +12,10 @@ import (
 // Claim takes the run that is due longest. One UPDATE finds it and takes it, so two workers cannot both; a run that is held
 // is not due before its lease is over, so a worker that starts up adopts nothing that is alive. The generation grows at
 // every claim, and what an earlier claim of anybody, the same worker included, still has in hand is void (I6).
+//
+// A run that cannot be read keeps the lease that it was given: it is an error for its turn, and no obstacle for the others.
 func (s *Store) Claim(ctx context.Context, owner string, length time.Duration) (run Run, found bool, err error) {
+	var unreadable error
 	err = s.write(ctx, func(tx *transaction) error {
 		var id refund.OperationID
 		err := tx.row(`UPDATE runs SET generation = generation + 1, owner = ?, lease_until = ?
@@ -24,11 +27,11 @@ func (s *Store) Claim(ctx context.Context, owner string, length time.Duration) (
 		if err != nil {
 			return err
 		}
-		found = true
-		run, err = tx.load(id)
-		return err
+		run, unreadable = tx.load(id)
+		found = unreadable == nil
+		return nil
 	})
-	return run, found && err == nil, err
+	return run, found && err == nil, errors.Join(err, unreadable)
 }
 
 // Renew prolongs a lease, but never one that is over: a renewal that was held up cannot take a run back.

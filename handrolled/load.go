@@ -79,11 +79,12 @@ func (tx *transaction) load(id refund.OperationID) (Run, error) {
 	err := tx.row(`SELECT r.intake, r.model_calls, r.proposal, r.expired, r.asks, r.generation, r.owner, r.lease_until,
 			o.state, o.first_sent_at, o.receipt, o.rejected, o.conflict, o.lapsed, o.presumed_absent,
 			(SELECT code || ': ' || coalesce(body ->> '$.answer.detail', body ->> '$.detail', '') FROM journal
-				WHERE operation_id = r.operation_id AND kind = 'OBSERVATION' ORDER BY seq DESC LIMIT 1)
+				WHERE operation_id = r.operation_id AND kind = 'OBSERVATION' ORDER BY seq DESC LIMIT 1),
+			EXISTS (SELECT 1 FROM journal WHERE operation_id = r.operation_id AND kind = 'SETTLEMENT' AND code = 'close')
 		FROM runs AS r JOIN operations AS o USING (operation_id) WHERE operation_id = ?`, id).Scan(
 		column{&f.Intake}, &f.ModelCalls, column{&f.Proposal}, &f.Expired, &run.Asks,
 		&run.Lease.Generation, &run.Lease.Owner, &run.Lease.Until,
-		&f.State, &firstSent, column{&f.Receipt}, &rejected, &conflict, &lapsed, column{&f.PresumedAbsent}, &last)
+		&f.State, &firstSent, column{&f.Receipt}, &rejected, &conflict, &lapsed, column{&f.PresumedAbsent}, &last, &f.Closing)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, refund.Errorf(refund.CodeNotFound, "the journal has no operation %q", id)
 	}

@@ -18,7 +18,9 @@ func (s *Store) owned(ctx context.Context, lease Lease, fn func(tx *transaction,
 		if err := fn(tx, before); err != nil {
 			return err
 		}
-		run, err = tx.load(lease.OperationID)
+		if run, err = tx.load(lease.OperationID); err == nil && run.Lease.Generation != lease.Generation {
+			return refund.Errorf(refund.CodeLeaseLost, "run %s is under generation %d, not %d", lease.OperationID, run.Lease.Generation, lease.Generation)
+		}
 		return err
 	})
 	return run, err

@@ -34,7 +34,7 @@ func (s *Store) ClaimToClose(ctx context.Context, settlement refund.Settlement, 
 		if err != nil {
 			return err
 		}
-		if run, err = tx.load(settlement.OperationID); err != nil || done && run.Facts.State.Final() {
+		if run, err = tx.load(settlement.OperationID); err != nil || done && run.settled() {
 			return err
 		}
 		if done {
@@ -49,6 +49,11 @@ func (s *Store) ClaimToClose(ctx context.Context, settlement refund.Settlement, 
 		return err
 	})
 	return run, err
+}
+
+// settled tells whether nothing may be asked about the run any more, whoever repeats a close.
+func (r Run) settled() bool {
+	return r.Facts.State.Final() || r.Facts.Conflict != "" || r.Facts.PresumedAbsent != nil
 }
 
 // settled tells whether this settlement is recorded already. The same id with other content is a conflict.

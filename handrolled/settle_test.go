@@ -1,7 +1,6 @@
 package handrolled
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -125,19 +124,51 @@ func TestASettlementThatTheFactsDoNotAllowIsRefused(t *testing.T) {
 	require.Equal(t, refund.StatusUnknown, status(t, store, run.Lease.OperationID).Status)
 }
 
-func TestACloseWhoseAnswerIsLostIsFinishedByAWorker(t *testing.T) {
+// A person's close binds every later owner, whether the close reached the provider or not.
+func TestACloseThatWasBegunIsFinishedByAWorkerAndNothingIsSent(t *testing.T) {
+	for name, first := range map[string]func(t *testing.T, store *Store, w *world, run Run){
+		"its answer is lost": func(t *testing.T, store *Store, w *world, run Run) {
+			w.close = func(refund.Intake) provider.Answer { return answer(refund.ObservedAmbiguous) }
+			view, err := (&Client{Journal: store, Refunds: w, Name: "desk"}).Settle(bounded(t), settlement(run, refund.SettleClose))
+			require.NoError(t, err)
+			require.Equal(t, refund.StatusUnknown, view.Status)
+			require.Equal(t, "close the operation at the provider", view.May.Next)
+		},
+		"its client dies before the call": func(t *testing.T, store *Store, _ *world, run Run) {
+			_, err := store.ClaimToClose(bounded(t), settlement(run, refund.SettleClose), "desk", lease)
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, clock := newStore(t)
+			run := unknown(t, store, refund.ProfileFull)
+			w := newWorld()
+			first(t, store, w, run)
+			closed := w.reached("close")
+			w.close = func(refund.Intake) provider.Answer { return refusalAnswer(refund.CodeClosed) }
+			clock.pass(time.Minute)
+			drive(t, store, w, "B")
+			require.Equal(t, refund.CodeClosed, status(t, store, run.Lease.OperationID).Reason)
+			require.Equal(t, closed+1, w.reached("close"))
+			require.Zero(t, w.reached("submit"))
+		})
+	}
+}
+
+// A conflict is never sent or closed again, also when somebody repeats the close that found it.
+func TestARepeatedCloseLeavesAConflictAlone(t *testing.T) {
 	store, clock := newStore(t)
 	run := unknown(t, store, refund.ProfileFull)
 	w := newWorld()
-	w.close = func(refund.Intake) provider.Answer { return answer(refund.ObservedAmbiguous) }
+	w.close = func(refund.Intake) provider.Answer { return answer(refund.ObservedConflict) }
 	client := &Client{Journal: store, Refunds: w, Name: "desk"}
-	view, err := client.Settle(bounded(t), settlement(run, refund.SettleClose))
-	require.NoError(t, err)
-	require.False(t, view.Status.Terminal())
-	w.submit = func(context.Context, refund.Intake, provider.Submission) provider.Answer {
-		return refusalAnswer(refund.CodeClosed) // the tombstone was written
+	for range 2 {
+		view, err := client.Settle(bounded(t), settlement(run, refund.SettleClose))
+		require.NoError(t, err)
+		require.Equal(t, refund.StatusUnknown, view.Status)
+		require.NotEmpty(t, view.Facts.Conflict)
+		clock.pass(time.Hour)
+		drive(t, store, w, "B")
 	}
-	clock.pass(time.Minute)
-	drive(t, store, w, "B")
-	require.Equal(t, refund.CodeClosed, status(t, store, run.Lease.OperationID).Reason)
+	require.Equal(t, []string{"close"}, w.calls)
 }

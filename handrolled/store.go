@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -76,11 +77,49 @@ func Open(path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "journal %q has no absolute path", path)
 	}
+	if err := isOurs(absolute); err != nil {
+		return nil, wrap(err, "journal %q", path)
+	}
 	connect, err := sqlite.NewConnector(dsn(absolute))
 	if err != nil {
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "journal %q cannot be opened", path)
 	}
 	return open(absolute, connect, options)
+}
+
+// isOurs refuses another program's database before a connection with our settings touches it: asking for WAL rewrites the
+// header of the file. What cannot be read in this way is told apart by opening it.
+func isOurs(path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil // a file that is not there yet is made, and one that cannot be had is told so by opening it
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}).String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var application, version, tables int
+	if db.QueryRowContext(context.Background(), identity).Scan(&application, &version, &tables) != nil {
+		return nil
+	}
+	return checkIdentity(application, version, tables)
+}
+
+// identity reads whose file it is.
+const identity = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), " +
+	"(SELECT count(*) FROM sqlite_schema)"
+
+// checkIdentity refuses a file that is neither empty nor a journal of this version.
+func checkIdentity(application, version, tables int) error {
+	switch {
+	case application == 0 && version == 0 && tables == 0:
+		return nil
+	case application != applicationID:
+		return refund.Errorf(refund.CodeStoreUnreadable, "the database belongs to another program (application id %#x): give another file", application)
+	case version != schemaVersion:
+		return refund.Errorf(refund.CodeStoreUnreadable, "the journal has schema version %d, this program reads %d", version, schemaVersion)
+	}
+	return nil
 }
 
 func dsn(path string) string {
@@ -94,7 +133,7 @@ func dsn(path string) string {
 func open(path string, connect driver.Connector, options Options) (*Store, error) {
 	s := &Store{clock: options.Clock, ledger: options.Ledger}
 	if s.clock == nil {
-		s.clock = func() refund.Instant { return refund.At(time.Now()) }
+		s.clock = hostClock()
 	}
 	if s.ledger == nil {
 		s.ledger = fileLedger{}
@@ -107,6 +146,16 @@ func open(path string, connect driver.Connector, options Options) (*Store, error
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// hostClock is the host's clock. When that is set back, it goes on by the monotonic clock of this process: leases and pauses
+// still end. A process that starts after that stands still until the host's clock is where the file has been.
+func hostClock() Clock {
+	began := time.Now()
+	return func() refund.Instant {
+		now := time.Now()
+		return max(refund.At(now), refund.At(began).Add(now.Sub(began)))
+	}
 }
 
 // idleReaders are the reading connections that are kept for the next read.
@@ -134,31 +183,24 @@ func (s *Store) create(path string) error {
 // isJournal tells whether the file is a journal of this version already, by reading alone: whoever only wants to see the runs
 // does not wait for a writer that is frozen.
 func (s *Store) isJournal(ctx context.Context) bool {
-	var application, version int
-	err := s.reader.QueryRowContext(ctx, "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)").
-		Scan(&application, &version)
-	return err == nil && application == applicationID && version == schemaVersion
+	var application, version, tables int
+	err := s.reader.QueryRowContext(ctx, identity).Scan(&application, &version, &tables)
+	return err == nil && application != 0 && checkIdentity(application, version, tables) == nil
 }
 
 func (s *Store) prepare(ctx context.Context) error {
 	return s.immediate(ctx, func(tx *transaction) error {
 		var application, version, tables int
-		if err := tx.row("SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "+
-			"(SELECT count(*) FROM sqlite_schema)").Scan(&application, &version, &tables); err != nil {
+		if err := tx.row(identity).Scan(&application, &version, &tables); err != nil {
 			return err
 		}
-		switch {
-		case application == 0 && version == 0 && tables == 0:
-			if _, err := tx.exec(fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d", schema, applicationID, schemaVersion)); err != nil {
-				return err
-			}
-			return ledger.Schema(ctx, tx, refund.ProfileLocal)
-		case application != applicationID:
-			return refund.Errorf(refund.CodeStoreUnreadable, "the database belongs to another program (application id %#x): give another file", application)
-		case version != schemaVersion:
-			return refund.Errorf(refund.CodeStoreUnreadable, "the journal has schema version %d, this program reads %d", version, schemaVersion)
+		if err := checkIdentity(application, version, tables); err != nil || application != 0 {
+			return err
 		}
-		return nil
+		if _, err := tx.exec(fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d", schema, applicationID, schemaVersion)); err != nil {
+			return err
+		}
+		return ledger.Schema(ctx, tx, refund.ProfileLocal)
 	})
 }
 

@@ -94,8 +94,11 @@ func TestOpenRefusesWhatIsNoJournalOfThisVersion(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "sub", "journal.db")
 			require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
 			c.make(t, path)
+			before, _ := os.ReadFile(path)
 			_, err := Open(path, Options{})
 			requireCode(t, err, refund.CodeStoreUnreadable, path, c.words)
+			after, _ := os.ReadFile(path)
+			require.Equal(t, before, after, "what is refused is left as it was")
 		})
 	}
 }

@@ -50,8 +50,10 @@ func (s *Store) immediate(ctx context.Context, fn func(*transaction) error) erro
 	if err != nil {
 		return wrap(err, "beginning a transaction")
 	}
+	// Also when fn panics: closing a connection waits for its transaction, and the file would stay locked for everybody.
+	defer func() { _ = begun.Rollback() }()
 	if err := fn(&transaction{Tx: begun, ctx: ctx}); err != nil {
-		return errors.Join(wrap(err, "in a transaction"), begun.Rollback())
+		return wrap(err, "in a transaction")
 	}
 	if err := begun.Commit(); err != nil {
 		return refund.Wrap(refund.CodeUnavailable, errors.Join(errCommit, err), "a commit was not acknowledged and may be there or not: ask again with the same id")

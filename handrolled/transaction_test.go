@@ -152,3 +152,14 @@ func (f failing) RecordOutcome(ctx context.Context, lease Lease, outcome Outcome
 	}
 	return f.Store.RecordOutcome(ctx, lease, outcome)
 }
+
+// A panic inside a transaction ends it: it does not keep the file from everybody while the process hangs.
+func TestAPanicInATransactionGivesTheFileBack(t *testing.T) {
+	path := journalPath(t)
+	store := openAt(t, path, Options{})
+	require.Panics(t, func() {
+		_ = store.write(bounded(t), func(*transaction) error { panic("a ledger of somebody else's") })
+	})
+	admit(t, openAt(t, path, Options{}), refund.Terms{})
+	admit(t, store, refund.Terms{})
+}

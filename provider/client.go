@@ -110,13 +110,19 @@ func read(in refund.Intake, status int, body []byte) Answer {
 		return RefusalAnswer(in, problem.Code, problem.Digest, problem.Message)
 	case (status == http.StatusConflict || status == http.StatusBadRequest) && problem.Code == refund.CodeKeyConflict:
 		return Answer{Observation: refund.ObservedConflict, Detail: problem.Message}
-	case status == http.StatusPreconditionFailed && problem.Code == refund.CodeStaleFence && problem.Fence != nil:
+	case status == http.StatusPreconditionFailed && problem.Code == refund.CodeStaleFence && problem.Fence != nil && plausible(*problem.Fence):
 		return Answer{Observation: refund.ObservedStaleFence, Fence: *problem.Fence, Detail: problem.Message}
 	case status == http.StatusNotFound && problem.Code == refund.CodeNotFound:
 		return Answer{Observation: refund.ObservedNotFound, Detail: problem.Message}
 	}
 	ambiguous.Detail += ": " + string(problem.Code) + ": " + problem.Message
 	return ambiguous
+}
+
+// plausible bounds a fence that an engine takes over as its own, so that one wrong answer cannot end its counting.
+func plausible(f refund.Fence) bool {
+	const limit = 1 << 53
+	return f.Term >= 0 && f.Term < limit && f.Seq >= 0 && f.Seq < limit
 }
 
 func problemIn(body []byte) (Problem, bool) {

@@ -41,6 +41,8 @@ type Facts struct {
 	// good, and no refusal is known.
 	Lapsed         Code        `json:"lapsed,omitempty"`
 	PresumedAbsent *Settlement `json:"presumed_absent,omitempty"`
+	// Closing: a person has settled by close, so the operation is closed by whoever owns the run, and never sent again.
+	Closing bool `json:"closing,omitempty"`
 	// Last is the last recorded answer that decided nothing, for a person who asks why the run does not move: its
 	// observation and detail. Empty once there is an outcome.
 	Last string `json:"last,omitempty"`
@@ -62,7 +64,7 @@ func StatusOf(f Facts, p Profile, now Instant) RunStatus {
 		return StatusApprovalRequired
 	case f.Decision.Choice == ChoiceReject:
 		return StatusRejected // by a person: nothing may be sent, whatever else is recorded later
-	case f.Conflict != "" || f.PresumedAbsent != nil:
+	case f.Conflict != "" || f.PresumedAbsent != nil || f.Closing:
 		return StatusUnknown
 	case f.State == StatePrepared || f.FirstSentAt == 0: // nothing was sent
 		return StatusRetryable

@@ -11,10 +11,9 @@ type account struct {
 	refund.Facts
 	profile refund.Profile
 
-	round   int64           // the fence's first part: raised before any provider activity is scheduled
-	last    provider.Answer // the last answer to Submit, LookUp or Close
-	sent    bool            // something may have left
-	closing bool            // a person asked for the close
+	round int64           // the fence's first part: raised before any provider activity is scheduled
+	last  provider.Answer // the last answer to Submit, LookUp or Close
+	sent  bool            // something may have left
 }
 
 func newAccount(in refund.Intake) (*account, error) {
@@ -117,7 +116,7 @@ func (a *account) settled(s refund.Settlement) {
 	case refund.SettleReceipt:
 		a.observe(provider.Answer{Observation: refund.ObservedReceipt, Receipt: s.Receipt}, true)
 	case refund.SettleClose:
-		a.closing = true
+		a.Closing = true
 	case refund.SettlePresumedAbsent:
 		a.move(refund.EventAmbiguous)
 		a.PresumedAbsent = &s
@@ -141,7 +140,7 @@ func (a *account) next(now refund.Instant) refund.Action {
 	switch {
 	case a.Conflict != "" || a.PresumedAbsent != nil:
 		return refund.ActHold
-	case a.closing:
+	case a.Closing:
 		return refund.ActClose
 	}
 	return refund.Next(refund.Situation{

@@ -79,7 +79,7 @@ var stories = map[string]story{
 		_, err := l.client.Settle(l.ctx(), settlementOn(l.until(id, refund.StatusRetryable), "s-1", refund.SettleClose))
 		require.NoError(l.t, err)
 		return id
-	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusRetryable, refund.StatusRejected}},
+	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusRetryable, refund.StatusUnknown, refund.StatusRejected}},
 
 	"presumed-absent-then-receipt": {refund.ProfileOpaque, func(l *lab) refund.OperationID {
 		l.world.submitting = firstLost
