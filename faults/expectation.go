@@ -29,6 +29,9 @@ type Expectation struct {
 	// played another one is invalid.
 	Schedule Schedule
 
+	// ByLot tells that the schedule was drawn by lot: a rule that never hit does not make the trial invalid.
+	ByLot bool
+
 	// Runs holds the one permitted end of each run by the name that the script gave its request. A run in the exports without
 	// an end here, and an end without its export, make the trial invalid.
 	Runs map[string]End
@@ -69,6 +72,9 @@ type End struct {
 	Absent bool
 	// UnknownBecause states why UNKNOWN at rest is permitted; the judge refuses UNKNOWN without it (I4).
 	UnknownBecause string
+	// Or holds further permitted ends, for a trial whose fault nobody wrote by hand: which of them may come is then the
+	// invariants' business alone.
+	Or []End
 }
 
 // Late describes a late worker: the request that was held or frozen by Rule must have reached the provider after Other had

@@ -5,19 +5,22 @@ import (
 	"strings"
 )
 
-// Plan is one trial as data: the world it starts in, the steps that are played one after the other, and the faults that hit
-// meanwhile. It knows no engine; the harness turns it into processes.
+// Plan is one trial as data: the world it starts in, the steps that are played one after the other, the faults that hit
+// meanwhile, and what is done about each once it has hit. It knows no engine; the harness turns it into processes.
 type Plan struct {
-	Profile  string
-	World    World
-	Script   []Step
-	Schedule Schedule
+	Profile  string   `json:"profile"`
+	World    World    `json:"world"`
+	Script   []Step   `json:"script"`
+	Schedule Schedule `json:"schedule"`
+	// Reactions are played beside the script, each from the moment at which the rule of that name has hit: a crash needs
+	// another worker wherever in the script it comes. The trial rests only once those that began are done.
+	Reactions map[string][]Step `json:"reactions,omitempty"`
 }
 
-// World is what the provider's process starts with.
+// World is what a trial starts with.
 type World struct {
-	Orders      []Order
-	RetentionMS int64 // of the profile "retention"; 0 is the provider's default
+	Orders      []Order `json:"orders"`
+	RetentionMS int64   `json:"retention_ms,omitempty"` // of the profile "retention"; 0 is the provider's default
 }
 
 // Order is one order that exists before the first step.
@@ -79,9 +82,9 @@ type Step struct {
 	Kind       string   `json:"kind,omitempty"`    // of a settlement, or which deadline: "decide", "commit", "retention" or "ownership"
 	Answers    []string `json:"answers,omitempty"` // of model or provider
 	OffsetMS   int64    `json:"offset_ms,omitempty"`
-	// Quiet lets a run that is not over be at rest once nothing was announced for a while; it stands where the run may not
-	// ask any more, so that no ask can show its rest.
-	Quiet bool `json:"quiet,omitempty"`
+	// QuietMS lets a run that is not over be at rest once nothing was announced for that long; it stands where the run may not
+	// ask any more, so that no ask can show its rest. 0 lets it not.
+	QuietMS int64 `json:"quiet_ms,omitempty"`
 }
 
 // Waits tells whether a step does nothing but wait for what the processes do; a deadline that has to pass is the script's own.

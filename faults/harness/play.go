@@ -48,7 +48,7 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoPass:
 		return t.pass(ctx, s)
 	case faults.DoRest:
-		return t.awaitRest(ctx, s.Quiet)
+		return t.awaitRest(ctx, time.Duration(s.QuietMS)*time.Millisecond)
 	case faults.DoOrderVersion:
 		return t.control.orderVersion(ctx, t.tenant, s.Order)
 	case faults.DoClock:

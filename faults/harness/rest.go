@@ -8,14 +8,10 @@ import (
 	"refundlab/faults"
 )
 
-// quiet is how long nothing may have been announced before a run that may not ask is taken to be at rest. It only has to
-// cover the work between two announcements; that no recovery is still due, the script says by the step before.
-const quiet = 700 * time.Millisecond
-
 // awaitRest waits until nothing is held and every run is at rest: it is over; or it has asked the provider, and asked again,
-// later than the last submit arrived there, so that nothing on its way can surprise the answer; or, where that is permitted, nothing has
-// been announced for a while.
-func (t *trial) awaitRest(ctx context.Context, quietly bool) error {
+// later than the last submit arrived there, so that nothing on its way can surprise the answer; or, where quiet is not 0,
+// nothing has been announced for that long.
+func (t *trial) awaitRest(ctx context.Context, quiet time.Duration) error {
 	for {
 		var changed chan struct{}
 		var resting bool
@@ -34,12 +30,12 @@ func (t *trial) awaitRest(ctx context.Context, quietly bool) error {
 		if resting {
 			return nil
 		}
-		silence := time.NewTimer(quiet)
+		silence := time.NewTimer(max(quiet, time.Millisecond))
 		select {
 		case <-changed:
 			silence.Stop()
 		case <-silence.C:
-			if quietly && t.nothingHeld() {
+			if quiet > 0 && t.nothingHeld() {
 				t.rest = t.trace.mark()
 				return nil
 			}

@@ -60,7 +60,7 @@ func pass(deadline, run string) faults.Step {
 var rest = faults.Step{Do: faults.DoRest}
 
 // still ends a script whose run may not ask any more.
-var still = faults.Step{Do: faults.DoRest, Quiet: true}
+var still = faults.Step{Do: faults.DoRest, QuietMS: 700}
 
 // only keeps steps for one arm.
 func only(arm string, steps ...faults.Step) []faults.Step {
