@@ -53,6 +53,7 @@ const (
 	DoRelease      Verb = "release"       // let what a rule holds go on
 	DoPass         Verb = "pass"          // wait until a deadline of a run has passed
 	DoRest         Verb = "rest"          // wait until nothing moves any more
+	DoLull         Verb = "lull"          // in a reaction: wait until the script waits for rest and every run is at rest
 	DoOrderVersion Verb = "order-version" // the merchant changes the order
 	DoClock        Verb = "clock"         // the provider's clock goes forward
 	DoCatchUp      Verb = "catch-up"      // the provider's replica sees everything
@@ -89,7 +90,7 @@ type Step struct {
 
 // Waits tells whether a step does nothing but wait for what the processes do; a deadline that has to pass is the script's own.
 func (s Step) Waits() bool {
-	return s.Do == DoAwait || s.Do == DoFired || s.Do == DoJoin || s.Do == DoRest
+	return s.Do == DoAwait || s.Do == DoFired || s.Do == DoJoin || s.Do == DoRest || s.Do == DoLull
 }
 
 // String says the step as the report and the progress display do.

@@ -125,11 +125,15 @@ func (t *trial) request(ctx context.Context, s faults.Step) error {
 	if t.plan.World.RetentionMS != 0 {
 		args = append(args, "--retention", milliseconds(t.plan.World.RetentionMS))
 	}
+	t.trace.mu.Lock()
 	if _, again := t.runs[s.Run]; !again {
 		t.order = append(t.order, s.Run)
 		t.runs[s.Run] = run{id: refund.NewOperationID(t.tenant, refund.Kind, s.Run), decideMS: s.DecideMS, commitMS: s.CommitMS}
 	}
+	t.trace.mu.Unlock()
 	err = t.command(ctx, s, "request", args)
+	t.trace.mu.Lock()
+	defer t.trace.mu.Unlock()
 	if r := t.runs[s.Run]; r.asked.IsZero() {
 		r.asked = time.Now()
 		t.runs[s.Run] = r
@@ -201,7 +205,9 @@ func (t *trial) export(ctx context.Context, id refund.OperationID) (refund.Expor
 }
 
 func (t *trial) runNamed(name string) (run, error) {
+	t.trace.mu.Lock()
 	r, known := t.runs[name]
+	t.trace.mu.Unlock()
 	if !known {
 		return run{}, fmt.Errorf("the script has requested no run %q", name)
 	}

@@ -26,7 +26,9 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoApprove, faults.DoReject:
 		return t.decide(ctx, s)
 	case faults.DoJoin:
+		t.mu.Lock()
 		c, known := t.clients[s.Process]
+		t.mu.Unlock()
 		if !known {
 			return fmt.Errorf("there is no client %q", s.Process)
 		}
@@ -49,6 +51,8 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 		return t.pass(ctx, s)
 	case faults.DoRest:
 		return t.awaitRest(ctx, time.Duration(s.QuietMS)*time.Millisecond)
+	case faults.DoLull:
+		return t.awaitLull(ctx, time.Duration(s.QuietMS)*time.Millisecond)
 	case faults.DoOrderVersion:
 		return t.control.orderVersion(ctx, t.tenant, s.Order)
 	case faults.DoClock:

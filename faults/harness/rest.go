@@ -3,58 +3,77 @@ package harness
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"refundlab/faults"
 )
 
-// awaitRest waits until nothing is held and every run is at rest: it is over; or it has asked the provider, and asked again,
-// later than the last submit arrived there, so that nothing on its way can surprise the answer; or, where quiet is not 0,
-// nothing has been announced for that long.
+// awaitRest waits until nothing is held, every reaction is done, and every run is at rest: it is over; or it has asked the
+// provider, and asked again, later than the last submit arrived there, so that nothing on its way can surprise the answer; or,
+// where quiet is not 0, nothing has been announced for that long.
 func (t *trial) awaitRest(ctx context.Context, quiet time.Duration) error {
+	t.trace.mu.Lock()
+	t.resting = true
+	t.trace.signal()
+	t.trace.mu.Unlock()
+	return t.awaitQuiet(ctx, quiet, func() string {
+		if pending := t.unreacted(); pending != "" {
+			return pending
+		}
+		return t.moving()
+	}, func() { t.rest = t.trace.next() })
+}
+
+// awaitQuiet waits until nothing moves any more, or, where quiet is not 0, nothing but runs and that without an announcement
+// for so long. moving and rested are called under the lock.
+func (t *trial) awaitQuiet(ctx context.Context, quiet time.Duration, moving func() string, rested func()) error {
 	for {
-		var changed chan struct{}
-		var resting bool
 		t.trace.mu.Lock()
-		waiting := t.held()
-		for _, name := range t.order {
-			if waiting == "" && !t.settled(string(t.runs[name].id)) {
-				waiting = "run " + name
-			}
+		what, changed := moving(), t.trace.changed
+		if what == "" {
+			rested()
 		}
-		if waiting == "" {
-			t.rest, resting = t.trace.next(), true
-		}
-		changed = t.trace.changed
 		t.trace.mu.Unlock()
-		if resting {
+		if what == "" {
 			return nil
 		}
-		silence := time.NewTimer(max(quiet, time.Millisecond))
+		var silence <-chan time.Time
+		if quiet > 0 && strings.HasPrefix(what, aRun) {
+			silence = time.After(quiet)
+		}
 		select {
 		case <-changed:
-			silence.Stop()
-		case <-silence.C:
-			if quiet > 0 && t.nothingHeld() {
-				t.rest = t.trace.mark()
+		case <-silence:
+			t.trace.mu.Lock()
+			still := t.trace.changed == changed
+			if still {
+				rested()
+			}
+			t.trace.mu.Unlock()
+			if still {
 				return nil
 			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return fmt.Errorf("not at rest in time: %s is not", waiting)
-			}
 		case <-ctx.Done():
-			silence.Stop()
-			return fmt.Errorf("not at rest in time: %s is not", waiting)
+			return fmt.Errorf("not at rest in time: %s is not", what)
 		}
 	}
 }
 
-func (t *trial) nothingHeld() bool {
-	t.trace.mu.Lock()
-	defer t.trace.mu.Unlock()
-	return t.held() == ""
+// aRun begins what moving says of a run.
+const aRun = "run "
+
+// moving names a message that is held or a run that is not at rest, the message first. The lock is held.
+func (t *trial) moving() string {
+	if held := t.held(); held != "" {
+		return held
+	}
+	for _, name := range t.order {
+		if !t.settled(string(t.runs[name].id)) {
+			return aRun + name
+		}
+	}
+	return ""
 }
 
 // held names a message that a rule still holds. The lock is held.

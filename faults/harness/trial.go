@@ -1,13 +1,16 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,9 +36,13 @@ type trial struct {
 	mu      sync.Mutex
 	answers []evidence.Answer
 	clients map[string]*client
-	runs    map[string]run // by the name that the script gave the request
-	order   []string       // of those names
 	steps   []evidence.Step
+
+	// Under the trace's lock, because what rests depends on them.
+	runs    map[string]run  // by the name that the script gave the request
+	order   []string        // of those names
+	reacted map[string]bool // rules whose reaction is done
+	resting bool            // the script has come to where it waits for rest
 	rest    int64
 }
 
@@ -91,7 +98,7 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	t := &trial{
 		lab: l, engine: engine, cell: cell, plan: plan,
 		tenant: "shop-" + hex.EncodeToString(sum[:4]),
-		trace:  newTrace(), clients: map[string]*client{}, runs: map[string]run{},
+		trace:  newTrace(), clients: map[string]*client{}, runs: map[string]run{}, reacted: map[string]bool{},
 		values: map[string]string{
 			"dir": dir, "queue": "trial-" + hex.EncodeToString(sum[:8]), "profile": served,
 			"orders": filepath.Join(dir, "orders.json"),
@@ -115,17 +122,35 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	t.processes.end("")
 	record.Trial.Processes = t.processes.records()
 	record.Trace, record.Trial.Fired = t.trace.record()
+	slices.SortFunc(t.steps, func(a, b evidence.Step) int { return cmp.Compare(a.StartSeq, b.StartSeq) })
 	record.Trial.Steps, record.Trial.RestSeq = t.steps, t.rest
 	record.Answers = t.answers
 	return err
 }
 
-// script starts the provider and plays the steps, one after the other.
+// script starts the provider and plays the steps, one after the other, and beside them the reactions to what hits.
 func (t *trial) script(ctx context.Context) error {
 	if err := t.startProvider(ctx); err != nil {
 		return err
 	}
-	for i, step := range t.plan.Script {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	finish := t.react(ctx, cancel)
+	err := t.playAll(ctx, t.plan.Script)
+	if err == nil {
+		err = t.joinAll(ctx)
+	}
+	finish()
+	// A reaction that failed is why the script was stopped, and not the other way round.
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return err
+}
+
+// playAll plays steps one after the other.
+func (t *trial) playAll(ctx context.Context, steps []faults.Step) error {
+	for i, step := range steps {
 		if step.Only != "" && step.Only != string(t.cell.Arm) {
 			continue
 		}
@@ -134,9 +159,11 @@ func (t *trial) script(ctx context.Context) error {
 			return fmt.Errorf("step %d (%s): %w", i+1, step, err)
 		}
 		entry.EndSeq, entry.EndedAt = t.trace.mark(), now()
+		t.mu.Lock()
 		t.steps = append(t.steps, entry)
+		t.mu.Unlock()
 	}
-	return t.joinAll(ctx)
+	return nil
 }
 
 func (t *trial) startProvider(ctx context.Context) error {
