@@ -36,9 +36,9 @@ func TestReactionWaitsForTheRestOfTheOthersBeforeItGoesOn(t *testing.T) {
 }
 
 func TestReactionThatCannotBePlayedBreaksTheTrial(t *testing.T) {
-	record := reacting(t, 1, worker("b", crash))
+	record := reacting(t, 1, faults.Step{Do: faults.DoThaw, Process: "a"})
 	require.Contains(t, record.Trial.Broken, "reaction to rule crash")
-	require.Contains(t, record.Trial.Broken, "b ended before it was ready")
+	require.Contains(t, record.Trial.Broken, "not frozen")
 }
 
 func TestReactionToARuleThatNeverHitsIsNotPlayed(t *testing.T) {
