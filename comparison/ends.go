@@ -11,30 +11,53 @@ import (
 // permittedEnd compares the end of the trial with the one that the matrix permits.
 func permittedEnd(t *trial) []string {
 	var violations []string
-	add := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
 	for _, r := range t.runs {
-		if r.absent {
-			continue
-		}
-		if r.end.Absent {
-			add("run %s was to leave nothing at intake, and is %s", r.name, statusText(r))
-			continue
-		}
-		if string(r.export.View.Status) != r.end.Status || string(r.export.View.Reason) != r.end.Reason {
-			add("run %s ended %s, permitted is %s", r.name, statusText(r), endText(r.end))
-		}
-		if n := len(t.entries(r.id)); n != r.end.Entries && t.unscoped(r.id) == "" {
-			add("run %s has %d ledger entries, permitted are %d", r.name, n, r.end.Entries)
-		}
-		if n := len(t.received("submit", r.id)); n < r.end.LeastSubmits || n > r.end.MostSubmits {
-			add("run %s: the provider received %d submits, permitted are %s", r.name, n, span(r.end.LeastSubmits, r.end.MostSubmits))
-		}
-		if n := len(t.bill(r.id)); r.end.MostModelCalls > 0 && n > r.end.MostModelCalls {
-			add("run %s: the model was called %d times, permitted are %d", r.name, n, r.end.MostModelCalls)
+		for _, text := range t.againstEnd(r, r.end) {
+			if len(r.end.Or) > 0 {
+				text += fmt.Sprintf(", and none of %d other permitted ends fits", len(r.end.Or))
+			}
+			violations = append(violations, text)
 		}
 	}
 	violations = append(violations, permittedVerdicts(t)...)
 	return append(violations, permittedAnswers(t)...)
+}
+
+// reached is the permitted end that a run has reached: of several the first that fits, and the first of all where none does.
+func (t *trial) reached(r run) faults.End {
+	for _, end := range append([]faults.End{r.end}, r.end.Or...) {
+		if end.Absent == r.absent && len(t.againstEnd(r, end)) == 0 {
+			end.Or = r.end.Or
+			return end
+		}
+	}
+	return r.end
+}
+
+// againstEnd lists in what a run differs from a permitted end. Of a run of which nothing is known it says nothing.
+func (t *trial) againstEnd(r run, end faults.End) []string {
+	var differences []string
+	add := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
+	switch {
+	case r.absent:
+		return nil
+	case end.Absent:
+		add("run %s was to leave nothing at intake, and is %s", r.name, statusText(r))
+		return differences
+	}
+	if string(r.export.View.Status) != end.Status || string(r.export.View.Reason) != end.Reason {
+		add("run %s ended %s, permitted is %s", r.name, statusText(r), endText(end))
+	}
+	if n := len(t.entries(r.id)); n != end.Entries && t.unscoped(r.id) == "" {
+		add("run %s has %d ledger entries, permitted are %d", r.name, n, end.Entries)
+	}
+	if n := len(t.received("submit", r.id)); n < end.LeastSubmits || n > end.MostSubmits {
+		add("run %s: the provider received %d submits, permitted are %s", r.name, n, span(end.LeastSubmits, end.MostSubmits))
+	}
+	if n := len(t.bill(r.id)); end.MostModelCalls > 0 && n > end.MostModelCalls {
+		add("run %s: the model was called %d times, permitted are %d", r.name, n, end.MostModelCalls)
+	}
+	return differences
 }
 
 func endText(end faults.End) string {

@@ -31,6 +31,11 @@ func TestThePermittedEnd(t *testing.T) {
 		}, verdict: Fail, checks: []string{"I12", "END"}},
 		{name: "something was stored that should not be", change: end(func(e *faults.End) { e.Absent = true }), verdict: Fail, checks: []string{"END"}},
 		{name: "nothing was stored, as it should be", change: func(s *scene) { s.expect.Runs["r2"] = faults.End{Absent: true} }, verdict: Pass},
+		{name: "another of several permitted ends", change: end(func(e *faults.End) {
+			other := *e
+			e.Status, e.Or = "EXPIRED", []faults.End{{Status: "REJECTED"}, other}
+		}), verdict: Pass},
+		{name: "none of several permitted ends", change: end(func(e *faults.End) { e.Status, e.Or = "EXPIRED", []faults.End{{Status: "REJECTED"}} }), verdict: Fail, checks: []string{"END"}},
 		{name: "another verdict", change: func(s *scene) { s.expect.Verdicts["d1"] = "EXPIRED" }, verdict: Fail, checks: []string{"END"}},
 		{name: "a verdict that should not be", change: func(s *scene) { s.expect.Verdicts["d1"] = "" }, verdict: Fail, checks: []string{"END"}},
 		{name: "another answer", change: func(s *scene) { s.expect.Answers["bob"] = "EXPIRED" }, verdict: Fail, checks: []string{"END"}},

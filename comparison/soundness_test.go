@@ -54,6 +54,16 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 	}
 }
 
+func TestARuleThatWasDrawnByLotNeedNotHit(t *testing.T) {
+	s := newScene("handrolled", refund.ProfileFull)
+	never := faults.Rule{Name: "never", Point: point("close-call.before"), Nth: 9, Action: faults.Kill}
+	s.expect.Schedule = append(s.expect.Schedule, never)
+	s.Trial.Schedule = s.expect.Schedule
+	requireChecks(t, s.judge(), Invalid, "EVIDENCE")
+	s.expect.ByLot = true
+	requireChecks(t, s.judge(), Pass)
+}
+
 func texts(j Judged) string {
 	var lines []string
 	for _, finding := range j.Findings {

@@ -50,6 +50,9 @@ func newTrial(record evidence.Record, expectation faults.Expectation) *trial {
 	for _, run := range t.runs {
 		t.outside[run.id] = t.scopeOfI1(run)
 	}
+	for i, run := range t.runs {
+		t.runs[i].end = t.reached(run)
+	}
 	return t
 }
 
