@@ -57,7 +57,8 @@ type Received struct {
 	Digest      refund.Digest      `json:"digest,omitempty"` // computed from the body
 	Fence       *refund.Fence      `json:"fence,omitempty"`
 	// Outcome is what the provider decided, whether or not its answer arrived: committed, receipt, refusal, tombstone,
-	// conflict, stale-fence, not-found, refused-by-control, aborted, error.
+	// conflict, stale-fence, not-found, refused-by-control, aborted, error; "" when the provider's process died before it could
+	// say so, though the ledger may hold the effect.
 	Outcome string         `json:"outcome"`
 	Code    refund.Code    `json:"code,omitempty"`
 	At      refund.Instant `json:"at"`

@@ -150,6 +150,7 @@ func TestBadInputIsRefusedAtOnce(t *testing.T) {
 		{[]string{"serve", "--db", db, "--retention", "long"}, refund.ExitInvalidInput, "INVALID_FLAG: invalid argument \"long\""},
 		{[]string{"serve", "--db", db, "--listen", "nowhere"}, refund.ExitInvalidInput, `INVALID_FLAG: --listen "nowhere"`},
 		{[]string{"serve", "--db", db, "--listen", taken.Addr().String()}, refund.ExitUnavailable, "PORT_IN_USE: --listen"},
+		{[]string{"serve", "--db", db, "--record", db + ".record"}, refund.ExitInvalidInput, "INVALID_FLAG: --record without --control"},
 		{[]string{"serve", "--db", locked}, refund.ExitUnavailable, "STORE_LOCKED: database"},
 		{[]string{"serve", "--db", noise}, refund.ExitUnavailable, "STORE_UNREADABLE: database"},
 		{[]string{"serve", "--db", t.TempDir()}, refund.ExitUnavailable, "STORE_UNREADABLE: database"},
@@ -180,4 +181,52 @@ func TestHelpHasExamples(t *testing.T) {
 		require.Zero(t, exit)
 		require.Contains(t, stdout, "Examples:\n  provider "+args[0])
 	}
+}
+
+// post sends one body that must be taken.
+func post(t *testing.T, url, body string) {
+	t.Helper()
+	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Less(t, response.StatusCode, http.StatusInternalServerError)
+}
+
+func TestAKilledProviderGoesOnWhereItWas(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"serve", "--db", filepath.Join(dir, "p.db"), "--orders", file(t, "orders.json", orders), "--control", "--record", filepath.Join(dir, "p.record")}
+	submission := func(id string) string {
+		return `{"tenant":"shop","kind":"refund","operation_id":"` + id + `","order":"o1","amount":{"minor":100,"currency":"EUR"},"reason":"broken",
+			"order_version":1,"commit_by":4102444800000,"decision_id":"d1","fence":{"term":1,"seq":0}}`
+	}
+	const first, second = "5f1c6e0b-934a-5d7e-8a52-2bd071e84c39", "0d4b8b1c-7c1f-5a44-9f6e-1f2d5b7a9c11"
+	run := func() (*exec.Cmd, string) {
+		c := command(t, args...)
+		out, err := c.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		return c, strings.TrimPrefix(strings.TrimSpace(line), "ready ")
+	}
+	c, url := run()
+	post(t, url+"/v1/refunds", submission(first))
+	post(t, url+"/control/model", `{"answers":[{"kind":"cut"}]}`)
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+	require.Equal(t, "signal: killed", c.ProcessState.String())
+
+	c, url = run()
+	post(t, url+"/v1/refunds", submission(second))
+	response, err := http.Get(url + "/control/evidence")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var world evidence.Provider
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&world))
+	require.Len(t, world.Ledger, 2)
+	require.Len(t, world.Received, 2, "the killed process's arrivals are still there")
+	require.Equal(t, []string{"committed", "committed"}, []string{world.Received[0].Outcome, world.Received[1].Outcome})
+	require.Equal(t, first, string(world.Received[0].OperationID))
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
 }

@@ -31,9 +31,9 @@ const (
 )
 
 type serveFlags struct {
-	listen, db, profile, lag, orders string
-	retention                        time.Duration
-	control                          bool
+	listen, db, profile, lag, orders, record string
+	retention                                time.Duration
+	control                                  bool
 }
 
 func serveCommand() *cobra.Command {
@@ -59,6 +59,7 @@ Profiles: full, retention, lenient, lookup, stale, opaque. A file keeps the prof
 	c.Flags().StringVar(&f.lag, "lag", defaultLag, "how far profile stale's replica is behind: a duration, or manual until the control surface says so")
 	c.Flags().StringVar(&f.orders, "orders", "", "JSON `FILE` with the orders to add where they are missing")
 	c.Flags().BoolVar(&f.control, "control", false, "open /control, by which anybody who reaches this address can change everything")
+	c.Flags().StringVar(&f.record, "record", "", "with --control: `FILE` that keeps what is not in the ledger (received, billed, delivered, set) beyond this process, even one that was killed")
 	_ = c.MarkFlagRequired("db")
 	return c
 }
@@ -107,7 +108,10 @@ func serve(c *cobra.Command, f serveFlags) error {
 }
 
 func (f serveFlags) options() (server.Options, error) {
-	o := server.Options{Database: f.db, Control: f.control, Announcer: faults.FromEnvironment()}
+	o := server.Options{Database: f.db, Control: f.control, Record: f.record, Announcer: faults.FromEnvironment()}
+	if f.record != "" && !f.control {
+		return o, refund.Errorf(refund.CodeInvalidFlag, "--record without --control: what it keeps could be read by nobody")
+	}
 	profile, err := refund.ProfileNamed(refund.ProfileName(f.profile))
 	if err != nil {
 		return o, err

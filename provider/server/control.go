@@ -22,6 +22,7 @@ func (s *Server) addControl(mux *http.ServeMux) {
 		OffsetMS int64 `json:"offset_ms"`
 	}) (any, error) {
 		s.offset.Store(c.OffsetMS)
+		s.book.note(bookEntry{OffsetMS: &c.OffsetMS})
 		return map[string]refund.Instant{"now": s.clock()}, nil
 	}))
 	mux.HandleFunc("POST /control/replica", control(s, func(ctx context.Context, c struct {

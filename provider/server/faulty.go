@@ -21,6 +21,7 @@ const (
 // faultyAnswers is a queue of them. Whatever is answered, the effect of the submit stands.
 type faultyAnswers struct {
 	mu    sync.Mutex
+	book  *book
 	kinds []string
 }
 
@@ -39,6 +40,7 @@ func (f *faultyAnswers) add(kind string, n int) error {
 	for range n {
 		f.kinds = append(f.kinds, kind)
 	}
+	f.book.note(bookEntry{Answers: &f.kinds})
 	return nil
 }
 
@@ -51,6 +53,7 @@ func (f *faultyAnswers) answer(w http.ResponseWriter, a answer, now refund.Insta
 	}
 	kind, ref := f.kinds[0], a.ref
 	f.kinds = f.kinds[1:]
+	f.book.note(bookEntry{Answers: &f.kinds})
 	other := refund.NewOperationID(ref.Tenant, ref.Kind, string(ref.OperationID)+"-foreign")
 	receipt := refund.Receipt{RefundID: "re-foreign", OperationID: other, Digest: refund.Digest(refund.ContentHash(string(other))),
 		Order: "foreign", Amount: refund.Money{Minor: 1, Currency: "EUR"}, At: now}

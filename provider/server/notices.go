@@ -14,6 +14,7 @@ import (
 type notices struct {
 	mu       sync.Mutex
 	keep     bool // whether anybody can ask for the arrivals
+	book     *book
 	arrivals []evidence.NoticeArrival
 	revision map[refund.OperationID]int64 // the highest taken
 }
@@ -23,16 +24,25 @@ func (n *notices) receive(notice refund.Notice) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	duplicate := notice.Revision <= n.revision[notice.OperationID]
-	if !duplicate {
+	arrival := evidence.NoticeArrival{N: int64(len(n.arrivals)) + 1, Notice: notice, Duplicate: duplicate}
+	if n.keep {
+		n.book.note(bookEntry{Notice: &arrival})
+	}
+	n.restore(arrival)
+	return duplicate
+}
+
+// restore takes an arrival as it was judged. The lock is held, or nothing is served yet.
+func (n *notices) restore(arrival evidence.NoticeArrival) {
+	if !arrival.Duplicate {
 		if n.revision == nil {
 			n.revision = map[refund.OperationID]int64{}
 		}
-		n.revision[notice.OperationID] = notice.Revision
+		n.revision[arrival.OperationID] = arrival.Revision
 	}
 	if n.keep {
-		n.arrivals = append(n.arrivals, evidence.NoticeArrival{N: int64(len(n.arrivals)) + 1, Notice: notice, Duplicate: duplicate})
+		n.arrivals = append(n.arrivals, arrival)
 	}
-	return duplicate
 }
 
 func (n *notices) list() []evidence.NoticeArrival {

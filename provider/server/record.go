@@ -12,11 +12,12 @@ import (
 	"refundlab/refund"
 )
 
-// record is what was received, in the order of arrival. It lives in memory, because an arrival must be on record before
-// anything else happens, also while a held transaction keeps the file's write lock.
+// record is what was received, in the order of arrival. It does not live in the ledger's file, because an arrival must be on
+// record before anything else happens, also while a held transaction keeps the file's write lock.
 type record struct {
 	mu       sync.Mutex
 	keep     bool // whether anybody can ask for it
+	book     *book
 	received []*evidence.Received
 }
 
@@ -27,6 +28,7 @@ func (r *record) arrive(at refund.Instant, received evidence.Received) *evidence
 	received.N, received.At = int64(len(r.received))+1, at
 	if r.keep {
 		r.received = append(r.received, &received)
+		r.book.note(bookEntry{Received: &received})
 	}
 	return &received
 }
@@ -36,6 +38,9 @@ func (r *record) decide(received *evidence.Received, outcome string, code refund
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	received.Outcome, received.Code = outcome, code
+	if r.keep {
+		r.book.note(bookEntry{Received: received})
+	}
 }
 
 func (r *record) list() []evidence.Received {
@@ -56,6 +61,9 @@ func (s *Server) Evidence(ctx context.Context) (evidence.Provider, error) {
 		return err
 	})
 	world.Received, world.Bill, world.Notices = s.record.list(), s.simulator.list(), s.notices.list()
+	if err == nil {
+		err = s.book.failure()
+	}
 	return world, storeError(s.options.Database, err)
 }
 

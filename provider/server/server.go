@@ -27,6 +27,8 @@ type Options struct {
 	Orders   []ledger.Order // seeded where they are missing
 	// Control opens the surface by which a harness sets the world up, reads it, and makes it misbehave.
 	Control bool
+	// Record is a file that keeps, beyond the process, what is not in the ledger; "" keeps nothing. It is used with Control alone.
+	Record string
 	// Announcer tells a harness where a submit stands; nil tells nobody. It is used with Control alone.
 	Announcer *faults.Announcer
 	Now       func() time.Time // nil means time.Now
@@ -34,7 +36,7 @@ type Options struct {
 }
 
 // Server is the outside world. Its state besides the ledger (what was received, the bill, the notices) lives as long as the
-// process.
+// process, or as Options.Record.
 type Server struct {
 	options Options
 	store   *store
@@ -42,6 +44,7 @@ type Server struct {
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 	offset  atomic.Int64 // of the clock, in milliseconds
+	book    *book
 
 	record    record
 	flights   flights
@@ -61,15 +64,21 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		o.Log = slog.Default()
 	}
 	if !o.Control {
-		o.Announcer = nil
+		o.Announcer, o.Record = nil, ""
 	}
 	store, err := openStore(ctx, o.Database, o.Promise.Name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, store: store, log: o.Log}
+	kept, entries, err := openBook(o.Record)
+	if err != nil {
+		return nil, errors.Join(err, store.close())
+	}
+	s := &Server{options: o, store: store, log: o.Log, book: kept}
 	// Without the control surface nobody can read these, and they would only grow.
 	s.record.keep, s.simulator.keep, s.notices.keep = o.Control, o.Control, o.Control
+	s.record.book, s.simulator.book, s.notices.book, s.faulty.book = kept, kept, kept, kept
+	s.recall(entries)
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	err = store.write(ctx, func(tx *sql.Tx) error {
 		for _, order := range o.Orders {
@@ -88,7 +97,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 // Close ends what is still held or waiting, and closes the file.
 func (s *Server) Close() error {
 	s.end()
-	return s.store.close()
+	return errors.Join(s.store.close(), s.book.close())
 }
 
 // Handler serves everything.

@@ -35,6 +35,7 @@ var modelKinds = []string{"good", "cut", "prose", "extra-key", "larger-amount", 
 type simulator struct {
 	mu   sync.Mutex
 	keep bool // whether anybody can ask for the bill
+	book *book
 	n    int64
 	bill []*evidence.ModelRequest
 	next []ModelAnswer
@@ -55,6 +56,7 @@ func (m *simulator) queue(answers []ModelAnswer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next = append(m.next, answers...)
+	m.book.note(bookEntry{ModelAnswers: &m.next})
 	return nil
 }
 
@@ -63,13 +65,17 @@ func (m *simulator) charge(id refund.OperationID, tokens int64, at refund.Instan
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	answer := ModelAnswer{Kind: "good"}
+	var entry bookEntry
 	if len(m.next) > 0 {
 		answer, m.next = m.next[0], m.next[1:]
+		entry.ModelAnswers = &m.next
 	}
 	m.n++
 	line := &evidence.ModelRequest{N: m.n, OperationID: id, Answered: answer.Kind, Tokens: tokens, At: at}
 	if m.keep {
 		m.bill = append(m.bill, line)
+		entry.Billed = line
+		m.book.note(entry)
 	}
 	return line, answer
 }
@@ -80,6 +86,9 @@ func (m *simulator) answered(line *evidence.ModelRequest, answerID string, token
 	defer m.mu.Unlock()
 	line.AnswerID = answerID
 	line.Tokens += tokens
+	if m.keep {
+		m.book.note(bookEntry{Billed: line})
+	}
 }
 
 func (m *simulator) list() []evidence.ModelRequest {
