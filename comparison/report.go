@@ -9,18 +9,9 @@ import (
 	"refundlab/faults"
 )
 
-// Report judges the evidence below dir and writes the report about it. The same evidence, matrix and judge give the same
-// bytes.
-func Report(dir string, matrix faults.Matrix) ([]byte, error) {
-	result, err := Judge(dir, matrix)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(result.Report()), nil
-}
-
-// Report is the whole report in Markdown.
-func (r Result) Report() string {
+// Report is the whole report in Markdown; the sections of Instruments come last. The same evidence, matrix and judge give the
+// same bytes.
+func (r Result) Report(instruments string) string {
 	var b strings.Builder
 	b.WriteString("# One refund through two durable executors: what the evidence shows\n\n")
 	b.WriteString("Generated from evidence by `lab run` and `lab report`; no line below is written by hand except the explanations between the tables.\n\n")
@@ -29,6 +20,7 @@ func (r Result) Report() string {
 	} {
 		b.WriteString(section(r))
 	}
+	b.WriteString(instruments)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 

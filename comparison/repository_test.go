@@ -40,16 +40,23 @@ func checkReport(scratch, root string, matrix faults.Matrix) error {
 	if !result.Passed() {
 		return errors.New("the committed evidence does not pass")
 	}
-	if result.Report() != string(report) {
-		return errors.New("REPORT.md is not what its evidence gives: run \"go run ./cmd/lab report report/evidence.tar.gz > REPORT.md\" and look at the difference")
+	sections, err := Instruments(filepath.Join(root, "report"))
+	if err != nil {
+		return err
+	}
+	if result.Report(sections) != string(report) {
+		return errors.New("REPORT.md is not what its evidence gives: run \"go run ./cmd/lab report report > REPORT.md\" and look at the difference")
 	}
 	return nil
 }
 
 func TestAReportWithoutItsEvidenceIsRefused(t *testing.T) {
 	dir, matrix := played(t)
-	report, err := Report(dir, matrix)
+	result, err := Judge(dir, matrix)
 	require.NoError(t, err)
+	sections, err := Instruments(t.TempDir()) // it says which are missing
+	require.NoError(t, err)
+	report := []byte(result.Report(sections))
 	commit := func(t *testing.T, withReport, withPack bool) string {
 		root := t.TempDir()
 		if withReport {

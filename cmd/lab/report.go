@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -18,24 +19,20 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR|FILE",
 		Short: "Judge stored evidence again and print the report",
 		Long: `Judge the evidence in a directory, or packed in a file, and print the report on standard output; the evidence's hash goes to
-standard error. The same evidence gives the same report byte for byte.
+standard error. The same evidence gives the same report byte for byte. The committed directory report/ holds the results of the
+instruments too, and gives the whole of REPORT.md.
 
 Exit status 1 where the evidence does not pass.`,
-		Example: `  go run ./cmd/lab report report/evidence.tar.gz | diff - REPORT.md
+		Example: `  go run ./cmd/lab report report | diff - REPORT.md
   go run ./cmd/lab report runs/20261129-171500.000/evidence`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, clean, err := unpacked(args[0])
+			result, report, err := reportOf(args[0])
 			if err != nil {
 				return err
 			}
-			defer clean()
-			result, err := comparison.Judge(dir, scenarios.Matrix())
-			if err != nil {
-				return refund.Wrap(refund.CodeInvalidFlag, err, "%s holds no evidence of a run", args[0])
-			}
 			fmt.Fprintf(c.ErrOrStderr(), "evidence SHA-256 %s\n", result.Hash)
-			if _, err := io.WriteString(c.OutOrStdout(), result.Report()); err != nil {
+			if _, err := c.OutOrStdout().Write(report); err != nil {
 				return err
 			}
 			if !result.Passed() {
@@ -44,6 +41,25 @@ Exit status 1 where the evidence does not pass.`,
 			return nil
 		},
 	}
+}
+
+// reportOf judges what lies at a path: the committed directory with the suite's evidence and the instruments' results, or the
+// evidence of one run, packed or not.
+func reportOf(path string) (comparison.Result, []byte, error) {
+	if _, err := os.Stat(filepath.Join(path, evidencePack)); err == nil {
+		whole, err := readPublished(path)
+		return whole.suite, whole.report, err
+	}
+	dir, clean, err := unpacked(path)
+	if err != nil {
+		return comparison.Result{}, nil, err
+	}
+	defer clean()
+	result, err := comparison.Judge(dir, scenarios.Matrix())
+	if err != nil {
+		return result, nil, refund.Wrap(refund.CodeInvalidFlag, err, "%s holds no evidence of a run", path)
+	}
+	return result, []byte(result.Report("")), nil
 }
 
 // unpacked returns the directory with the evidence: path itself, or where the pack at path was unpacked.

@@ -20,12 +20,6 @@ import (
 	"refundlab/refund"
 )
 
-// Where an unfiltered run leaves its report and the evidence behind it; both are committed.
-const (
-	reportFile   = "REPORT.md"
-	evidencePack = "report/evidence.tar.gz"
-)
-
 type runFlags struct {
 	filter evidence.Filter
 	server serverFlags
@@ -215,14 +209,13 @@ func enginesOf(cells []faults.Expectation) (engines []string) {
 // publish writes the report; of the whole suite also the packed evidence, to where both are committed.
 func (f *runFlags) publish(dir, root string, result comparison.Result) (path string, err error) {
 	path = filepath.Join(dir, reportFile)
-	text := []byte(result.Report())
-	if err := os.WriteFile(path, text, 0o644); err != nil || !f.whole() {
+	if err := os.WriteFile(path, []byte(result.Report("")), 0o644); err != nil || !f.whole() {
 		return path, err
 	}
-	if err := os.MkdirAll(filepath.Dir(evidencePack), 0o755); err != nil {
+	if err := os.MkdirAll(reportDir, 0o755); err != nil {
 		return "", err
 	}
-	pack, err := os.Create(evidencePack)
+	pack, err := os.Create(filepath.Join(reportDir, evidencePack))
 	if err != nil {
 		return "", err
 	}
@@ -233,5 +226,9 @@ func (f *runFlags) publish(dir, root string, result comparison.Result) (path str
 	if err != nil {
 		return "", err
 	}
-	return reportFile, os.WriteFile(reportFile, text, 0o644)
+	published, err := readPublished(reportDir)
+	if err != nil {
+		return "", err
+	}
+	return reportFile, os.WriteFile(reportFile, published.report, 0o644)
 }
