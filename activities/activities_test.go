@@ -243,8 +243,8 @@ func TestNothingLeavesUnderAContextThatIsOver(t *testing.T) {
 	for name, request := range map[string]any{
 		activities.Propose: activities.ProposeRequest{Intake: in},
 		activities.Submit:  submission(t, refund.ProfileFull),
-		activities.LookUp:  activities.LookUpRequest{Intake: in, Round: 1},
-		activities.Close:   activities.CloseRequest{Intake: in, Round: 1},
+		activities.LookUp:  activities.AskRequest{Intake: in, Round: 1},
+		activities.Close:   activities.AskRequest{Intake: in, Round: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPorts()
@@ -262,11 +262,11 @@ func TestLookUpAndCloseAskAgainUntilTheyKnow(t *testing.T) {
 		request any
 		again   map[refund.Observation]bool
 	}{
-		activities.LookUp: {activities.LookUpRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
+		activities.LookUp: {activities.AskRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
 			refund.ObservedAmbiguous: true, refund.ObservedNotFound: true, refund.ObservedReceipt: false, refund.ObservedRefusal: false,
 			refund.ObservedConflict: false, refund.ObservedStaleFence: false,
 		}},
-		activities.Close: {activities.CloseRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
+		activities.Close: {activities.AskRequest{Intake: in, Round: 2}, map[refund.Observation]bool{
 			refund.ObservedAmbiguous: true, refund.ObservedReceipt: false, refund.ObservedRefusal: false,
 			refund.ObservedConflict: false, refund.ObservedStaleFence: false,
 		}},
@@ -275,7 +275,7 @@ func TestLookUpAndCloseAskAgainUntilTheyKnow(t *testing.T) {
 			t.Run(name+" "+string(observation), func(t *testing.T) {
 				p := newPorts()
 				p.answer = provider.Answer{Observation: observation}
-				result, err := execute[activities.LookUpResult](t, p, name, c.request)
+				result, err := execute[activities.AskResult](t, p, name, c.request)
 				require.Equal(t, again, err != nil, "%v", err)
 				if !again {
 					require.Equal(t, observation, result.Answer.Observation)
@@ -331,8 +331,8 @@ func TestEveryCallHasTheTimeOutOfTheTerms(t *testing.T) {
 		activities.CheckOrder: activities.CheckOrderRequest{Intake: in},
 		activities.Propose:    activities.ProposeRequest{Intake: in},
 		activities.Submit:     submission(t, refund.ProfileFull),
-		activities.LookUp:     activities.LookUpRequest{Intake: in},
-		activities.Close:      activities.CloseRequest{Intake: in},
+		activities.LookUp:     activities.AskRequest{Intake: in},
+		activities.Close:      activities.AskRequest{Intake: in},
 		activities.Notify:     activities.NotifyRequest{Timeout: in.Terms.CallTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,8 +375,8 @@ func TestDecidesSeesReceiptsAndRefusals(t *testing.T) {
 	} {
 		for _, result := range []any{
 			activities.SubmitResult{Answer: provider.Answer{Observation: observation}},
-			activities.LookUpResult{Answer: provider.Answer{Observation: observation}},
-			activities.CloseResult{Answer: provider.Answer{Observation: observation}},
+			activities.AskResult{Answer: provider.Answer{Observation: observation}},
+			activities.AskResult{Answer: provider.Answer{Observation: observation}},
 		} {
 			text, err := json.Marshal(result)
 			require.NoError(t, err)

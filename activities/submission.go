@@ -75,52 +75,41 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	return SubmitResult{Answer: answer, Sent: sent || answer.Observation != refund.ObservedUnsent}, nil
 }
 
-// LookUpRequest is one round of asking.
-type LookUpRequest struct {
+// AskRequest is one round of looking up or closing.
+type AskRequest struct {
 	Intake refund.Intake `json:"intake"`
 	Round  int64         `json:"round"`
 }
 
-// LookUpResult is an answer that decides something.
-type LookUpResult struct {
+// AskResult is an answer that decides something: of a close, the stored result or the refusal that the tombstone is.
+type AskResult struct {
 	Answer provider.Answer `json:"answer"`
 }
 
 // LookUp asks for the operation's result as its owner. "Not found" and no answer decide nothing and are errors: Temporal
 // asks again with growing pauses, which costs no history however long it takes.
-func (a *Activities) LookUp(ctx context.Context, request LookUpRequest) (LookUpResult, error) {
+func (a *Activities) LookUp(ctx context.Context, request AskRequest) (AskResult, error) {
 	if ctx.Err() != nil {
-		return LookUpResult{}, ctx.Err()
+		return AskResult{}, ctx.Err()
 	}
 	fence := fenceOf(ctx, request.Round)
 	answer := a.bounded(request.Intake).LookUp(ctx, request.Intake, &fence)
 	if answer.Observation == refund.ObservedNotFound || answer.Observation == refund.ObservedAmbiguous {
-		return LookUpResult{}, unanswered(answer)
+		return AskResult{}, unanswered(answer)
 	}
-	return LookUpResult{Answer: answer}, nil
-}
-
-// CloseRequest is one round of closing.
-type CloseRequest struct {
-	Intake refund.Intake `json:"intake"`
-	Round  int64         `json:"round"`
-}
-
-// CloseResult is the stored result or the refusal that the tombstone is.
-type CloseResult struct {
-	Answer provider.Answer `json:"answer"`
+	return AskResult{Answer: answer}, nil
 }
 
 // Close is get-or-tombstone at the provider. It may be repeated, so no answer is an error.
-func (a *Activities) Close(ctx context.Context, request CloseRequest) (CloseResult, error) {
+func (a *Activities) Close(ctx context.Context, request AskRequest) (AskResult, error) {
 	if ctx.Err() != nil {
-		return CloseResult{}, ctx.Err()
+		return AskResult{}, ctx.Err()
 	}
 	answer := a.bounded(request.Intake).Close(ctx, request.Intake, fenceOf(ctx, request.Round))
 	if answer.Observation == refund.ObservedAmbiguous {
-		return CloseResult{}, unanswered(answer)
+		return AskResult{}, unanswered(answer)
 	}
-	return CloseResult{Answer: answer}, nil
+	return AskResult{Answer: answer}, nil
 }
 
 func fenceOf(ctx context.Context, round int64) refund.Fence {

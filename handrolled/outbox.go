@@ -49,7 +49,7 @@ func (s *Store) MarkDelivered(ctx context.Context, n refund.Notice, party string
 		if err != nil || marked == 0 {
 			return err
 		}
-		return tx.record(n.OperationID, refund.FactNotice, party, 0, refund.Version(n.Revision), string(n.Status), n)
+		return tx.record(n.OperationID, refund.FactNotice, party, 0, refund.Decimal(n.Revision), string(n.Status), n)
 	})
 }
 

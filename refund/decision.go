@@ -50,7 +50,7 @@ func NewDecision(in Decision) (Decision, error) {
 
 // Hash is the decision's content: the same id with another hash is a conflict.
 func (d Decision) Hash() string {
-	return ContentHash("decision", d.DecisionID, string(d.OperationID), string(d.Choice), d.Approver, string(d.Digest), Version(d.OrderVersion))
+	return ContentHash("decision", d.DecisionID, string(d.OperationID), string(d.Choice), d.Approver, string(d.Digest), Decimal(d.OrderVersion))
 }
 
 // VerdictCode says what became of a decision. It is final for its decision id.

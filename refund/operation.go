@@ -85,6 +85,9 @@ func ContentHash(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Decimal is the one spelling of a number in content hashes and references.
+func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
 // OperationState is what is known of the effect, apart from what the run does next.
 type OperationState string
 

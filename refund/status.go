@@ -1,10 +1,5 @@
 package refund
 
-import "strconv"
-
-// Version prints a number for a content hash.
-func Version(v int64) string { return strconv.FormatInt(v, 10) }
-
 // RunStatus is what a client is told about a run.
 type RunStatus string
 

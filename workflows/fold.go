@@ -101,7 +101,7 @@ func (f *fold) begin(event *historypb.HistoryEvent, at refund.Instant) error {
 			return refund.Wrap(refund.CodeInternal, err, "memo %s cannot be read", memoCall)
 		}
 	}
-	f.fact(event, at, refund.Fact{Kind: refund.FactIntake, Hash: refund.ContentHash("intake", string(in.Digest), refund.Version(int64(at))), Party: a.GetIdentity()})
+	f.fact(event, at, refund.Fact{Kind: refund.FactIntake, Hash: refund.ContentHash("intake", string(in.Digest), refund.Decimal(int64(at))), Party: a.GetIdentity()})
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (f *fold) activityScheduled(event *historypb.HistoryEvent, at refund.Instan
 	f.intent(action, request.Round, request.FirstSentAt)
 	f.fence = refund.Fence{Term: request.Round}
 	f.fact(event, at, refund.Fact{
-		Kind: refund.FactIntent, Hash: refund.ContentHash("intent", string(action), refund.Version(request.Round)),
+		Kind: refund.FactIntent, Hash: refund.ContentHash("intent", string(action), refund.Decimal(request.Round)),
 		Party: f.task, Ref: string(action), Fence: f.fence,
 	})
 	return nil
@@ -211,8 +211,8 @@ func (f *fold) activityStarted(event *historypb.HistoryEvent, at refund.Instant)
 	case activity.name == activities.Propose:
 		f.ModelCalls = int(attempt)
 		f.fact(event, at, refund.Fact{
-			Kind: refund.FactModelCall, Hash: refund.ContentHash("model call", refund.Version(attempt)),
-			Party: a.GetIdentity(), Ref: refund.Version(attempt),
+			Kind: refund.FactModelCall, Hash: refund.ContentHash("model call", refund.Decimal(attempt)),
+			Party: a.GetIdentity(), Ref: refund.Decimal(attempt),
 		})
 	case activity.round > 0:
 		f.fence = refund.Fence{Term: activity.round, Seq: attempt}
@@ -232,10 +232,10 @@ func (f *fold) activityCompleted(event *historypb.HistoryEvent, at refund.Instan
 		f.Proposal = &r.Proposal
 		f.fact(event, at, refund.Fact{
 			Kind: refund.FactProposal, Party: by, Ref: r.Proposal.AnswerID,
-			Hash: refund.ContentHash("proposal", r.Proposal.Recommendation, r.Proposal.Rationale, refund.Version(r.Proposal.OrderVersion), r.Proposal.AnswerID),
+			Hash: refund.ContentHash("proposal", r.Proposal.Recommendation, r.Proposal.Rationale, refund.Decimal(r.Proposal.OrderVersion), r.Proposal.AnswerID),
 		})
 	case activity.name == activities.Notify:
-		f.fact(event, at, refund.Fact{Kind: refund.FactNotice, Hash: refund.ContentHash("notice", refund.Version(refund.NoticeRevision)), Party: by})
+		f.fact(event, at, refund.Fact{Kind: refund.FactNotice, Hash: refund.ContentHash("notice", refund.Decimal(refund.NoticeRevision)), Party: by})
 	case activity.round > 0:
 		var r activities.SubmitResult
 		if err := f.converter.FromPayloads(result, &r); err != nil {

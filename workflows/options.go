@@ -79,7 +79,7 @@ func (r *run) submitOptions(ctx workflow.Context) workflow.ActivityOptions {
 		RetryPolicy:            r.retries(r.asks, limit),
 		// A round is over only when its attempt is: an effect that lands after the run went on is what this prevents.
 		WaitForCancellation: true,
-		Summary:             "send the refund, round " + refund.Version(r.round),
+		Summary:             "send the refund, round " + refund.Decimal(r.round),
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *run) askOptions(summary string) workflow.ActivityOptions {
 		ScheduleToCloseTimeout: askWindow,
 		RetryPolicy:            r.retries(r.asks, 0),
 		WaitForCancellation:    true,
-		Summary:                summary + ", round " + refund.Version(r.round),
+		Summary:                summary + ", round " + refund.Decimal(r.round),
 	}
 }
 

@@ -43,7 +43,7 @@ type Result struct {
 func settlementHash(s refund.Settlement) string {
 	parts := []string{"settlement", s.SettlementID, string(s.OperationID), string(s.Kind), s.By, s.Reason}
 	if r := s.Receipt; r != nil {
-		parts = append(parts, r.RefundID, string(r.OperationID), string(r.Digest), r.Order, refund.Version(r.Amount.Minor), r.Amount.Currency, refund.Version(int64(r.At)))
+		parts = append(parts, r.RefundID, string(r.OperationID), string(r.Digest), r.Order, refund.Decimal(r.Amount.Minor), r.Amount.Currency, refund.Decimal(int64(r.At)))
 	}
 	return refund.ContentHash(parts...)
 }

@@ -59,10 +59,10 @@ func (r *run) ask(action refund.Action) {
 		})
 	case refund.ActLookUp:
 		answered = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.askOptions("look the refund up")), activities.LookUp,
-			activities.LookUpRequest{Intake: r.Intake, Round: r.round})
+			activities.AskRequest{Intake: r.Intake, Round: r.round})
 	case refund.ActClose:
 		answered = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.askOptions("close the operation")), activities.Close,
-			activities.CloseRequest{Intake: r.Intake, Round: r.round})
+			activities.AskRequest{Intake: r.Intake, Round: r.round})
 	}
 	r.await(r.ctx, func() bool { return answered.IsReady() || r.interrupted })
 	stop() // no attempt after this one; WaitForCancellation makes Get wait for it

@@ -145,7 +145,7 @@ func (w *world) Propose(_ context.Context, _ refund.Intake, order refund.Order) 
 			return refund.Proposal{}, err
 		}
 	}
-	return refund.Proposal{Recommendation: "approve", Rationale: "the goods came back", OrderVersion: order.Version, AnswerID: "answer-" + refund.Version(int64(n))}, nil
+	return refund.Proposal{Recommendation: "approve", Rationale: "the goods came back", OrderVersion: order.Version, AnswerID: "answer-" + refund.Decimal(int64(n))}, nil
 }
 
 func (w *world) Send(_ context.Context, notice refund.Notice) error {
