@@ -23,7 +23,9 @@ const (
 type scenario struct {
 	faults.ScenarioText
 	profiles []refund.ProfileName
-	build    func(cell) trial
+	// unlike names the engines that lack what the scenario breaks, and says why.
+	unlike map[string]string
+	build  func(cell) trial
 }
 
 // cell is what a scenario is built for.
@@ -97,9 +99,12 @@ func (s scenario) trial(engine string, name refund.ProfileName, arm string) tria
 
 func (s scenario) expectation(engine string, profile refund.ProfileName, arm string) faults.Expectation {
 	e := faults.Expectation{}
-	if engine == temporal && profile == refund.ProfileLocal {
+	switch reason := s.unlike[engine]; {
+	case reason != "":
+		e.NotApplicable = reason
+	case engine == temporal && profile == refund.ProfileLocal:
 		e.NotApplicable = "the server's history and the ledger share no transaction: under local the ledger lives in the journal's file"
-	} else {
+	default:
 		t := s.trial(engine, profile, arm)
 		e = t.expect
 		if arm == fault {

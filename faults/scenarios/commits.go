@@ -92,7 +92,7 @@ var commits = []scenario{
 			large := request("r1")
 			large.Amount = 6_000
 			return trial{
-				script:   script(start("a"), large, proposed("r1"), approve("bob", "d1", "r1"), only(fault, fired("lost")), rest),
+				script:   approvedFor(large, only(fault, fired("lost")), rest),
 				schedule: faults.Schedule{rule("lost", faults.ProviderCall, faults.After, 1, "a", faults.Lose)},
 				expect:   c.ends(confirmed(1, 1)),
 			}

@@ -42,7 +42,7 @@ var expiries = []scenario{
 				delete(expect.Verdicts, "d1") // a run that is over may record it or not: the answer says the same
 			}
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(fault, pass("decide", "r1"), rest), approve("bob", "d1", "r1"), join("bob"), rest),
+				script: asked(decidedSoon("r1"), only(fault, pass("decide", "r1"), rest), approve("bob", "d1", "r1"), join("bob"), rest),
 				expect: expect,
 			}
 		},
@@ -57,7 +57,7 @@ var expiries = []scenario{
 		build: func(c cell) trial {
 			stored := await(faults.Decision, faults.After, "bob", "r1")
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(fault, fired("crash")),
+				script: asked(decidedSoon("r1"), only(fault, fired("crash")),
 					approve("bob", "d1", "r1"), stored, only(fault, pass("decide", "r1"), start("b")), rest),
 				schedule: killedAt(faults.Proposal, faults.After),
 				expect:   c.ends(confirmed(1, 1)),
@@ -78,7 +78,7 @@ var expiries = []scenario{
 				expect.Answers["bob"] = string(refund.VerdictExpired)
 			}
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(fault, fired("crash"), pass("decide", "r1")),
+				script: asked(decidedSoon("r1"), only(fault, fired("crash"), pass("decide", "r1")),
 					approve("bob", "d1", "r1"), await(faults.Decision, faults.After, "bob", "r1"), only(fault, start("b")), rest),
 				schedule: killedAt(faults.Proposal, faults.After),
 				expect:   expect,
@@ -94,8 +94,7 @@ var expiries = []scenario{
 		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileOpaque},
 		build: func(c cell) trial {
 			return trial{
-				script: script(start("a"), hurried("r1"), proposed("r1"), approve("bob", "d1", "r1"),
-					only(fault, fired("crash"), pass("commit", "r1"), start("b")), rest),
+				script:   approvedFor(hurried("r1"), only(fault, fired("crash"), pass("commit", "r1"), start("b")), rest),
 				schedule: killedAt(faults.Intent, faults.Before),
 				expect:   c.ends(rejected(refund.CodeApprovalExpired, 0, 0)),
 			}
@@ -127,8 +126,7 @@ var expiries = []scenario{
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), approve("bob", "d1", "r1"),
-					only(fault, fired("crash"), pass("decide", "r1"), start("b")), rest),
+				script:   approvedFor(decidedSoon("r1"), only(fault, fired("crash"), pass("decide", "r1"), start("b")), rest),
 				schedule: killedAt(faults.Intent, faults.Before),
 				expect:   c.ends(confirmed(1, 1)),
 			}
@@ -148,7 +146,7 @@ var expiries = []scenario{
 				expect.Answers["bob"] = string(refund.VerdictExpired)
 			}
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(fault, pass("decide", "r1"), fired("crash")),
+				script: asked(decidedSoon("r1"), only(fault, pass("decide", "r1"), fired("crash")),
 					approve("bob", "d1", "r1"), await(faults.Decision, faults.After, "bob", "r1"), only(fault, start("b")), rest),
 				schedule: killedAt(faults.NoticeCall, faults.Before),
 				expect:   expect,
@@ -169,7 +167,7 @@ var expiries = []scenario{
 				delete(expect.Answers, "bob")
 			}
 			return trial{
-				script: script(start("a"), decidedSoon("r1"), proposed("r1"), only(clean, approve("bob", "d1", "r1")),
+				script: asked(decidedSoon("r1"), only(clean, approve("bob", "d1", "r1")),
 					only(fault, fired("crash"), pass("decide", "r1"), start("b")), rest),
 				schedule: killedAt(faults.Proposal, faults.After),
 				expect:   expect,
@@ -194,7 +192,7 @@ var expiries = []scenario{
 				schedule = faults.Schedule{rule("crash", faults.OrderCall, faults.Before, 2, "a", faults.Kill)}
 			}
 			return trial{
-				script:   script(start("a"), hurried("r1"), proposed("r1"), approve("bob", "d1", "r1"), late, rest),
+				script:   approvedFor(hurried("r1"), late, rest),
 				schedule: schedule,
 				expect:   c.ends(unknown(0, 0, "an attempt may have sent something before the time to commit was over, and this provider has no close")),
 			}

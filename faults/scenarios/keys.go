@@ -22,7 +22,7 @@ var keys = []scenario{
 			expect := c.ends(confirmed(1, 1))
 			expect.Answers["again"], expect.Answers["other-amount"] = "", string(refund.CodeKeyConflict)
 			return trial{
-				script: script(start("a"), request("r1"), proposed("r1"), only(fault, fired("crash")),
+				script: asked(request("r1"), only(fault, fired("crash")),
 					again, other, approve("bob", "d1", "r1"), only(fault, start("b")), rest),
 				schedule: killedAt(faults.Proposal, faults.After),
 				expect:   expect,
@@ -66,7 +66,7 @@ var keys = []scenario{
 		build: func(c cell) trial {
 			taken := faults.Step{Do: faults.DoForeign, Run: "r1", Order: order, Amount: 1_000_000, Decision: "d0"}
 			return trial{
-				script: script(start("a"), request("r1"), proposed("r1"), only(fault, taken), approve("bob", "d1", "r1"),
+				script: asked(request("r1"), only(fault, taken), approve("bob", "d1", "r1"),
 					only(fault, await(faults.Observed, faults.After, "a", "r1"), still), only(clean, rest)),
 				expect: c.ends(unknown(0, 2, "the operation id is bound to something else at the provider: a person can only annotate it")),
 			}

@@ -86,10 +86,18 @@ func script(parts ...any) []faults.Step {
 	return steps
 }
 
-// approved is the beginning of most scripts: a worker, a request with its proposal, and an approval on its way.
-func approved(parts ...any) []faults.Step {
-	return script(append([]any{start("a"), request("r1"), proposed("r1"), approve("bob", "d1", "r1")}, parts...)...)
+// asked begins a script with a worker and a request whose proposal is recorded.
+func asked(request faults.Step, parts ...any) []faults.Step {
+	return script(append([]any{start("a"), request, proposed(request.Run)}, parts...)...)
 }
+
+// approvedFor begins a script with a worker, a request with its proposal, and an approval on its way.
+func approvedFor(request faults.Step, parts ...any) []faults.Step {
+	return asked(request, append([]any{approve("bob", "d1", request.Run)}, parts...)...)
+}
+
+// approved is the beginning of most scripts.
+func approved(parts ...any) []faults.Step { return approvedFor(request("r1"), parts...) }
 
 // parked waits until a process has found out that a run may neither be sent nor asked about, and has left it to a person.
 func (c cell) parked(process string) faults.Step {

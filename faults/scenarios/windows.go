@@ -131,7 +131,7 @@ var models = []scenario{
 			end.MostModelCalls = 1
 			expect.Runs["r1"] = end
 			return trial{
-				script:   script(start("a"), request("r1"), proposed("r1"), takeover, approve("bob", "d1", "r1"), rest),
+				script:   asked(request("r1"), takeover, approve("bob", "d1", "r1"), rest),
 				schedule: killedAt(faults.Proposal, faults.After),
 				expect:   expect,
 			}

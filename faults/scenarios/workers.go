@@ -90,8 +90,7 @@ var workers = []scenario{
 				expect.Late = &faults.Late{Run: "r1", Rule: "frozen", Other: "b"}
 			}
 			return trial{
-				script: script(start("a"), hurried("r1"), proposed("r1"), approve("bob", "d1", "r1"),
-					only(fault, fired("frozen"), pass("commit", "r1"), start("b"), over("b", "r1"), thaw("a"), arrived(1)), rest),
+				script:   approvedFor(hurried("r1"), only(fault, fired("frozen"), pass("commit", "r1"), start("b"), over("b", "r1"), thaw("a"), arrived(1)), rest),
 				schedule: faults.Schedule{rule("frozen", faults.ProviderCall, faults.Before, 1, "a", faults.Freeze)},
 				expect:   expect,
 			}
