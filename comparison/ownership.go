@@ -84,14 +84,14 @@ func writesBeyondLease(t *trial, r run) []string {
 		if c.Operation != string(r.id) || c.Point.When != faults.After || refused(c) {
 			continue
 		}
-		switch {
-		case c.Point.Boundary == faults.Claim || c.Point.Boundary == faults.Renewal:
-			until[c.Fence] = c.At + refund.Instant(t.Trial.Budget.LeaseMS)
-		case slices.Contains(ownerWrites, c.Point.Boundary) && until[c.Fence] != 0 && t.isWorker(c.Process):
+		if slices.Contains(ownerWrites, c.Point.Boundary) && until[c.Fence] != 0 && t.isWorker(c.Process) {
 			if begun := t.begun(c); begun >= until[c.Fence] {
 				violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s, begun %d ms after its lease was over",
 					r.name, c.Process, c.Point.Boundary, c.Fence, begun-until[c.Fence]))
 			}
+		}
+		if c.Point.Boundary == faults.Claim || c.Point.Boundary == faults.Renewal {
+			until[c.Fence] = c.At + refund.Instant(t.Trial.Budget.LeaseMS)
 		}
 	}
 	return violations

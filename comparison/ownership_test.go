@@ -33,6 +33,10 @@ func TestI6NoWriteOfAnOldOwner(t *testing.T) {
 			s.cross("B", "notified.before", s.id(), "2.1").At += 1600
 			s.cross("B", "notified.after", s.id(), "2.1").At += 1600
 		}, verdict: Pass},
+		{name: "a renewal begun after the lease was over", change: func(s *scene) {
+			s.cross("B", "renewal.before", s.id(), "2.1").At += 1600
+			s.cross("B", "renewal.after", s.id(), "2.1").At += 1600
+		}, verdict: Fail, checks: []string{"I6"}},
 		{name: "a write held before it began until the lease was over", change: func(s *scene) {
 			before := s.cross("B", "notified.before", s.id(), "2.1")
 			before.DoneSeq = before.Seq + 15

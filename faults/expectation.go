@@ -91,6 +91,7 @@ type Witness struct {
 	Why     string
 	Point   string // such as "lookup-call.before"
 	Process string
+	Refused bool   // at Point: count only what the far side refused
 	Outcome string // of evidence.Received
 	Least   int
 }

@@ -104,7 +104,7 @@ var list = []Meaning{
 	{Notified, "worker", "the delivery of the notice is recorded", "ActivityTaskCompleted of Notify", "outbox row marked, journal NOTICE"},
 	{Finish, "worker", "the run is closed", "WorkflowExecutionCompleted", ""},
 	{Claim, "worker", "a run is claimed under a new generation", "", "runs.generation and lease_until"},
-	{Renewal, "worker", "the lease is prolonged", "", "runs.lease_until"},
+	{Renewal, "worker", "the lease is prolonged, or the attempt gives a sign of life", "nothing: the server remembers when it last heard of the attempt", "runs.lease_until"},
 	{StoreCommit, "worker", "any transaction commits, the outcome's own being the first; only before", "", "what the transaction holds"},
 	{WorkflowTask, "worker", "any other workflow task completes", "the task's commands", ""},
 	{ActivityTask, "worker", "any other activity task completes", "the activity's result", ""},

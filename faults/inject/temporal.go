@@ -110,6 +110,8 @@ func (i *interceptor) classify(rpc string, request any) (faults.Boundary, faults
 		return i.activity(rpc, r.GetTaskToken(), r.GetResult())
 	case *workflowservice.RespondActivityTaskFailedRequest:
 		return i.activity(rpc, r.GetTaskToken(), nil)
+	case *workflowservice.RecordActivityTaskHeartbeatRequest:
+		return faults.Renewal, i.attempt(rpc, i.taken(r.GetTaskToken())), true
 	}
 	return "", none, false
 }
@@ -139,11 +141,16 @@ func (i *interceptor) commands(r *workflowservice.RespondWorkflowTaskCompletedRe
 	return boundary, strings.Join(list, " ")
 }
 
-func (i *interceptor) activity(rpc string, token []byte, result *commonpb.Payloads) (faults.Boundary, faults.Announcement, bool) {
-	t := i.taken(token)
-	announcement := faults.Announcement{Operation: t.operation, Detail: map[string]string{
+// attempt is the announcement of a message about one attempt of an activity.
+func (i *interceptor) attempt(rpc string, t task) faults.Announcement {
+	return faults.Announcement{Operation: t.operation, Detail: map[string]string{
 		"rpc": rpc, "activity": t.activity, faults.DetailAttempt: strconv.Itoa(int(t.attempt)),
 	}}
+}
+
+func (i *interceptor) activity(rpc string, token []byte, result *commonpb.Payloads) (faults.Boundary, faults.Announcement, bool) {
+	t := i.taken(token)
+	announcement := i.attempt(rpc, t)
 	completed := result != nil
 	switch t.activity {
 	case i.names.Propose:

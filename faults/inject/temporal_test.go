@@ -91,6 +91,7 @@ func TestInterceptorTellsTheBoundariesApart(t *testing.T) {
 		{"eager look-up", "RespondActivityTaskCompleted", did("eager", "nothing"), "observation", nil},
 		{"notice without a result", "RespondActivityTaskCompleted", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("notify")}, "notified", nil},
 		{"notice that failed", "RespondActivityTaskFailed", failed("notify"), "activity-task", nil},
+		{"sign of life", "RecordActivityTaskHeartbeat", &workflowservice.RecordActivityTaskHeartbeatRequest{TaskToken: []byte("propose")}, "renewal", map[string]string{faults.DetailAttempt: "1", "activity": "Propose"}},
 		{"another activity", "RespondActivityTaskCompleted", did("other", "{}"), "activity-task", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
