@@ -66,6 +66,7 @@ func completeness(t *trial) []string {
 var proofs = map[faults.Action]string{
 	faults.Kill: "signal 9", faults.Freeze: "state T", faults.Hold: "released", faults.Delay: "delayed",
 	faults.Lose: "answered", faults.Duplicate: "answered", faults.Refuse: "answered", faults.Abort: "answered",
+	faults.PowerCut: "power lost", faults.Inspect: "inspected",
 }
 
 // faultsHit asks that the schedule of the matrix was played, that each of its rules hit, and that the hit had its effect: a

@@ -60,6 +60,16 @@ type Trial struct {
 	Files map[string]string `json:"files"`
 	// Broken says why the harness could not play the script to its end; empty when it could. A broken trial is invalid.
 	Broken string `json:"broken,omitempty"`
+	// Images are what lay on the disk of a volume where a rule cut its power or inspected it.
+	Images []Image `json:"images,omitempty"`
+}
+
+// Image is what a client finds in a store on the disk as it was at one moment, without what was not synced.
+type Image struct {
+	Rule    string            `json:"rule"`
+	Volume  string            `json:"volume"`
+	Exports Exports           `json:"exports"`          // of the runs that are there
+	Failed  map[string]string `json:"failed,omitempty"` // by run: why it could not be read
 }
 
 // Budget is the one set of time-outs under which both engines of a suite run, in milliseconds; a latency without it means
@@ -100,7 +110,7 @@ type Fired struct {
 	// DoneSeq is when its effect was complete: the victim's end after a kill, the state "stopped" after a freeze, the release
 	// after a hold; 0 when that never came.
 	DoneSeq int64  `json:"done_seq"`
-	Proof   string `json:"proof"` // "signal 9", "state T", "released", "answered"
+	Proof   string `json:"proof"` // "signal 9", "state T", "released", "answered", "power lost"
 }
 
 // Step is one step of the script as it was played.

@@ -22,6 +22,11 @@ const (
 	Duplicate Action = "duplicate" // the message is sent twice
 	Refuse    Action = "refuse"    // the message is answered with a 503 and goes nowhere
 	Abort     Action = "abort"     // at the provider's commit: roll back and answer nobody
+	// PowerCut takes the power from a lossy volume and from every process that uses it: what was not synced is gone, the
+	// processes die by SIGKILL, and whoever starts next finds what is on the disk.
+	PowerCut Action = "power-cut"
+	// Inspect looks at what is on the disk of a lossy volume, as a power failure at this point would leave it, and changes nothing.
+	Inspect Action = "inspect"
 )
 
 // Rule says what happens at the n-th time that a process stands at a point.
@@ -36,6 +41,8 @@ type Rule struct {
 	Victim string `json:"victim,omitempty"`
 	// DelayMS is how long Delay holds, in milliseconds.
 	DelayMS int64 `json:"delay_ms,omitempty"`
+	// Volume is the one that PowerCut and Inspect are about: "journal" or "ledger".
+	Volume string `json:"volume,omitempty"`
 }
 
 // Schedule is the faults of one trial. A run saves the schedule that it played, and playing it again is the same trial.
@@ -73,9 +80,12 @@ func (s Schedule) Validate() error {
 			return fmt.Errorf("rule %q: point %q is unknown", rule.Name, rule.Point)
 		}
 		switch rule.Action {
-		case Kill, Freeze, Hold, Delay, Lose, Duplicate, Refuse, Abort:
+		case Kill, Freeze, Hold, Delay, Lose, Duplicate, Refuse, Abort, PowerCut, Inspect:
 		default:
 			return fmt.Errorf("rule %q: action %q is unknown", rule.Name, rule.Action)
+		}
+		if aboutVolume := rule.Action == PowerCut || rule.Action == Inspect; aboutVolume != (rule.Volume != "") {
+			return fmt.Errorf("rule %q: %s with volume %q: %s and %s need one, and nothing else has one", rule.Name, rule.Action, rule.Volume, PowerCut, Inspect)
 		}
 		if (rule.Action == Delay) != (rule.DelayMS > 0) || rule.DelayMS < 0 {
 			return fmt.Errorf("rule %q: %s with a delay of %d ms: delay needs more than zero, and nothing else has one", rule.Name, rule.Action, rule.DelayMS)

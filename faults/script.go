@@ -2,6 +2,8 @@ package faults
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +23,29 @@ type Plan struct {
 type World struct {
 	Orders      []Order `json:"orders"`
 	RetentionMS int64   `json:"retention_ms,omitempty"` // of the profile "retention"; 0 is the provider's default
+	// OwnServer gives the trial a server of its own in the place of the one that the engine's trials share, so that it can be
+	// killed. An engine without a server has none to give.
+	OwnServer bool `json:"own_server,omitempty"`
+	// Volumes are the stores that lie on lossy volumes, and Survival says what else is on their disks after a power cut.
+	Volumes  []string `json:"volumes,omitempty"`
+	Survival Survival `json:"survival,omitzero"`
+}
+
+// Names of the processes that a trial starts beside its workers and clients; LineModel and the other two are also the lines
+// between processes and far sides that a step can cut.
+const (
+	LineProvider = "provider" // refund service and receiver of notices
+	LineModel    = "model"    // served by the provider's process, reached by a line of its own
+	LineServer   = "server"   // the engine's
+)
+
+// Steps are all steps of a plan, those of the script first.
+func (p Plan) Steps() []Step {
+	steps := slices.Clone(p.Script)
+	for _, rule := range slices.Sorted(maps.Keys(p.Reactions)) {
+		steps = append(steps, p.Reactions[rule]...)
+	}
+	return steps
 }
 
 // Order is one order that exists before the first step.
@@ -40,7 +65,11 @@ type Verb string
 const (
 	DoStart        Verb = "start"         // a worker, and wait until it is ready
 	DoStop         Verb = "stop"          // a worker by SIGTERM, and wait for its clean end
-	DoKill         Verb = "kill"          // a worker by SIGKILL, wherever it is
+	DoKill         Verb = "kill"          // a worker, the provider or the trial's own server by SIGKILL, wherever it is
+	DoRestart      Verb = "restart"       // the provider or the trial's own server after its end, on its files and reached as before; wait until it is ready
+	DoCut          Verb = "cut"           // a line (Kind) of a process, or of all: its connections are reset, and new ones at once
+	DoSilence      Verb = "silence"       // a line accepts and takes everything, and nothing arrives or answers
+	DoRestore      Verb = "restore"       // a line carries again; what was sent into silence is lost
 	DoThaw         Verb = "thaw"          // let a frozen process go on
 	DoRequest      Verb = "request"       // a client asks for a refund
 	DoApprove      Verb = "approve"       // a client decides
@@ -59,6 +88,7 @@ const (
 	DoCatchUp      Verb = "catch-up"      // the provider's replica sees everything
 	DoModel        Verb = "model"         // the next answers of the model
 	DoProvider     Verb = "provider"      // the next answers of the provider
+	DoSync         Verb = "sync"          // all that was written to a volume reaches the disk, as the system does by itself in the end
 	DoForeign      Verb = "foreign"       // another caller uses a run's operation id for something else
 )
 
@@ -72,7 +102,8 @@ type Step struct {
 	Run        string   `json:"run,omitempty"`  // name of the request that it is about
 	Args       []string `json:"args,omitempty"` // further flags of the command
 	Order      string   `json:"order,omitempty"`
-	Amount     int64    `json:"amount_minor,omitempty"`     // in EUR
+	Amount     int64    `json:"amount_minor,omitempty"`
+	Currency   string   `json:"currency,omitempty"`         // of the amount; empty is EUR
 	DecideMS   int64    `json:"decide_within_ms,omitempty"` // of a request; 0 is the client's default
 	CommitMS   int64    `json:"commit_within_ms,omitempty"`
 	By         string   `json:"by,omitempty"`
@@ -80,7 +111,7 @@ type Step struct {
 	Point      Point    `json:"point,omitzero"`
 	Nth        int      `json:"nth,omitempty"`
 	Rule       string   `json:"rule,omitempty"`
-	Kind       string   `json:"kind,omitempty"`    // of a settlement, or which deadline: "decide", "commit", "retention" or "ownership"
+	Kind       string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line
 	Answers    []string `json:"answers,omitempty"` // of model or provider
 	OffsetMS   int64    `json:"offset_ms,omitempty"`
 	// QuietMS lets a run that is not over be at rest once nothing was announced for that long; it stands where the run may not
@@ -106,6 +137,9 @@ func (s Step) String() string {
 	}
 	if s.Amount != 0 {
 		words = append(words, fmt.Sprintf("%d minor units", s.Amount))
+	}
+	if s.Currency != "" {
+		words = append(words, "of "+s.Currency)
 	}
 	if s.DecideMS != 0 {
 		words = append(words, fmt.Sprintf("to be decided within %d ms", s.DecideMS))
