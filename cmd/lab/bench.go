@@ -86,7 +86,7 @@ func openBench(ctx context.Context, log io.Writer, engines []string, from server
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the trials")
 	}
 	b.lab = harness.Lab{
-		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{dir}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control"},
+		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{dir}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control", "--record", "{dir}/provider.record"},
 		DumpLocal: []string{paths[binaries.Provider], "dump", "--db", "{dir}/journal.db", "--profile", "local"},
 		Budget:    budget, Deadline: trialDeadline, Scratch: scratch, Nonce: rand.Text(), Keep: keep,
 	}
@@ -132,19 +132,20 @@ func (b *bench) close() error {
 // temporalLines are the command lines of the Temporal engine. Without a sticky cache a run of a dead worker waits for the
 // time-outs of the budget and for nothing else.
 func temporalLines(paths binaries.Paths, address string) harness.Engine {
-	reach := []string{"--engine", temporalEngine, "--temporal-address", address, "--namespace", "default", "--task-queue", "{queue}"}
+	reach := []string{"--engine", temporalEngine, "--temporal-address", "{server}", "--namespace", "default", "--task-queue", "{queue}"}
 	return harness.Engine{
-		Worker:  slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--sticky-cache", "0"}),
+		Worker:  slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}", "--model", "{model}/model/v1"}, reach, []string{"--sticky-cache", "0"}),
 		Starter: slices.Concat([]string{paths[binaries.Starter]}, reach, []string{"--workflow-task-timeout", span(budget.WorkflowTaskTimeoutMS)}),
 		Env:     []string{"TEMPORAL_CONFIG_FILE=" + os.DevNull}, // a profile of the user's would point elsewhere
 		Over:    faults.Finish,
+		Address: address,
 	}
 }
 
 func journalLines(paths binaries.Paths) harness.Engine {
 	reach := []string{"--engine", handrolledEngine, "--journal", "{dir}/journal.db"}
 	return harness.Engine{
-		Worker:    slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}"}, reach, []string{"--lease", span(budget.LeaseMS)}),
+		Worker:    slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}", "--model", "{model}/model/v1"}, reach, []string{"--lease", span(budget.LeaseMS)}),
 		Starter:   slices.Concat([]string{paths[binaries.Starter]}, reach),
 		WorkerFor: map[string][]string{string(refund.ProfileLocal): {"--local-orders", "{orders}"}},
 		Over:      faults.Notified,

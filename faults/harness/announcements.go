@@ -69,7 +69,10 @@ func (h *post) strike(f *firing) {
 			return
 		}
 		h.trace.done(f, proof)
-		if other {
+		switch {
+		case other && (f.Victim == faults.LineProvider || f.Victim == faults.LineServer): // the far side: its end speaks for itself
+			f.answer <- faults.Reply{Action: faults.Continue}
+		case other:
 			f.answer <- h.orphaned(f)
 		}
 	case faults.Freeze:

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,11 @@ func (t *trial) launch(name, runName, verb string, args []string) (*client, erro
 		return nil, fmt.Errorf("the client name %q stands twice in the script", name)
 	}
 	t.mu.Unlock()
-	argv := append(fill(t.engine.Starter, t.values), "--json", verb)
+	values, err := t.valuesFor(everyClient, name)
+	if err != nil {
+		return nil, err
+	}
+	argv := append(fill(t.engine.Starter, values), "--json", verb)
 	argv = append(argv, args...)
 	child, err := t.processes.start(name, "client", argv, false)
 	if err != nil {
@@ -106,7 +111,7 @@ func (t *trial) command(ctx context.Context, s faults.Step, verb string, args []
 }
 
 func (t *trial) request(ctx context.Context, s faults.Step) error {
-	amount, err := refund.NewMoney(s.Amount, "EUR")
+	amount, err := refund.NewMoney(s.Amount, cmp.Or(s.Currency, "EUR"))
 	if err != nil {
 		return err
 	}
@@ -185,7 +190,11 @@ func (t *trial) receipt(ctx context.Context, id refund.OperationID) (string, err
 // export reads a run's durable facts; false when the engine knows no such run.
 func (t *trial) export(ctx context.Context, id refund.OperationID) (refund.Export, bool, error) {
 	var export refund.Export
-	argv := append(fill(t.engine.Starter, t.values), "--json", "export", string(id))
+	values, err := t.valuesFor(observer, observer)
+	if err != nil {
+		return export, false, err
+	}
+	argv := append(fill(t.engine.Starter, values), "--json", "export", string(id))
 	text, err := t.output(ctx, "export", argv)
 	var failed struct {
 		Error struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // control is the surface by which a trial sets the provider's world up and reads it.
-type control struct{ address string }
+type control struct{ address func() string }
 
 // maxWorld bounds the provider's evidence of one trial, in bytes.
 const maxWorld = 64 << 20
@@ -30,7 +30,7 @@ func (c control) call(ctx context.Context, method, path string, body any) (statu
 	if err != nil {
 		return 0, nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, c.address()+path, bytes.NewReader(text))
 	if err != nil {
 		return 0, nil, err
 	}

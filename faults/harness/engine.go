@@ -11,14 +11,19 @@ import (
 	"refundlab/faults"
 )
 
-// Engine is all that the harness knows of an engine. Command lines may hold {name}, {dir}, {queue}, {orders} and {provider},
-// which are replaced for each process.
+// Engine is all that the harness knows of an engine. Command lines may hold {name}, {dir}, {queue} and {orders}, which are
+// replaced for each process, and {provider}, {model} and {server}: where a process reaches these, by proxy or directly. A model
+// and a provider are URLs without a path, a server is HOST:PORT.
 type Engine struct {
 	Worker  []string
 	Starter []string // up to the verb
 	// WorkerFor adds arguments to a worker under a profile.
 	WorkerFor map[string][]string
-	Env       []string // of all its processes, beside the little that every process of a trial inherits
+	// Address is HOST:PORT of the server that trials share, if the engine has one. Server is the command line of a trial's own:
+	// it prints "ready HOST:PORT", keeps what it is told below {dir} and goes on from there when it is started again.
+	Address string
+	Server  []string
+	Env     []string // of all its processes, beside the little that every process of a trial inherits
 	// Over is the boundary whose after side is the last that a run crosses.
 	Over faults.Boundary
 }

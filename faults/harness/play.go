@@ -19,6 +19,10 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoKill:
 		_, err := t.processes.kill(s.Process)
 		return err
+	case faults.DoRestart:
+		return t.serve(ctx, s.Process)
+	case faults.DoCut, faults.DoSilence, faults.DoRestore:
+		return t.lines.set(s)
 	case faults.DoThaw:
 		return t.post.thaw(s.Process)
 	case faults.DoRequest:
@@ -86,9 +90,9 @@ func (t *trial) foreign(ctx context.Context, r run, s faults.Step) error {
 }
 
 func (t *trial) startWorker(ctx context.Context, s faults.Step) error {
-	values := map[string]string{"name": s.Process}
-	for key, value := range t.values {
-		values[key] = value
+	values, err := t.valuesFor(s.Process, s.Process)
+	if err != nil {
+		return err
 	}
 	argv := append(append(append([]string{}, t.engine.Worker...), t.engine.WorkerFor[string(t.cell.Profile)]...), s.Args...)
 	child, err := t.processes.start(s.Process, "worker", fill(argv, values), true)

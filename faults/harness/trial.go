@@ -26,7 +26,8 @@ type trial struct {
 	cell   evidence.Cell
 	plan   faults.Plan
 	tenant string
-	values map[string]string // of the placeholders
+	values map[string]string // of the placeholders that are the same for all its processes
+	lines  *lines
 
 	trace     *trace
 	processes *processes
@@ -34,6 +35,7 @@ type trial struct {
 	control   control
 
 	mu      sync.Mutex
+	far     map[string]string // where far sides are
 	answers []evidence.Answer
 	clients map[string]*client
 	steps   []evidence.Step
@@ -99,6 +101,7 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 		lab: l, engine: engine, cell: cell, plan: plan,
 		tenant: "shop-" + hex.EncodeToString(sum[:4]),
 		trace:  newTrace(), clients: map[string]*client{}, runs: map[string]run{}, reacted: map[string]bool{},
+		lines: linesOf(plan), far: map[string]string{},
 		values: map[string]string{
 			"dir": dir, "queue": "trial-" + hex.EncodeToString(sum[:8]), "profile": served,
 			"orders": filepath.Join(dir, "orders.json"),
@@ -110,7 +113,9 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 		return err
 	}
 	defer t.post.close()
+	defer t.lines.close()
 	defer t.processes.end("")
+	t.control = control{address: func() string { return t.addressOf(faults.LineProvider) }}
 	err = t.script(ctx)
 	t.processes.end("worker") // from here on nothing moves: what is read below belongs together
 	// A script that used up the trial's time leaves evidence all the same: it may show why.
@@ -131,6 +136,9 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 // script starts the provider and plays the steps, one after the other, and beside them the reactions to what hits.
 func (t *trial) script(ctx context.Context) error {
 	if err := t.startProvider(ctx); err != nil {
+		return err
+	}
+	if err := t.startServer(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -163,39 +171,6 @@ func (t *trial) playAll(ctx context.Context, steps []faults.Step) error {
 		t.steps = append(t.steps, entry)
 		t.mu.Unlock()
 	}
-	return nil
-}
-
-func (t *trial) startProvider(ctx context.Context) error {
-	world := t.plan.World
-	var orders []faults.Order
-	for _, order := range world.Orders {
-		if order.Tenant == "" {
-			order.Tenant = t.tenant
-		}
-		orders = append(orders, order)
-	}
-	text, err := json.Marshal(orders)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(t.values["orders"], text, 0o644); err != nil {
-		return err
-	}
-	argv := fill(t.lab.Provider, t.values)
-	if world.RetentionMS != 0 {
-		argv = append(argv, "--retention", (time.Duration(world.RetentionMS) * time.Millisecond).String())
-	}
-	child, err := t.processes.start("provider", "provider", argv, true)
-	if err != nil {
-		return err
-	}
-	address, err := t.processes.awaitReady(ctx, child)
-	if err != nil {
-		return err
-	}
-	t.values["provider"] = address
-	t.control = control{address: address}
 	return nil
 }
 
