@@ -92,9 +92,11 @@ func (t *trial) settled(operation string) bool {
 	if over != nil && over.Detail[faults.DetailRefused] == "" {
 		return true
 	}
-	var arrived int64
-	if c := t.trace.last(faults.Point{Boundary: faults.ProviderRecv, When: faults.Before}, operation); c != nil {
-		arrived = c.Seq
+	var arrived int64 // of the last submit; one that was held at the provider's door counts from when it was dealt with
+	for _, when := range []faults.When{faults.Before, faults.After} {
+		if c := t.trace.last(faults.Point{Boundary: faults.ProviderRecv, When: when}, operation); c != nil {
+			arrived = max(arrived, c.Seq)
+		}
 	}
 	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
 		return false // nothing was ever to be sent

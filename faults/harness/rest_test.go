@@ -46,6 +46,8 @@ func TestTrialIsAtRest(t *testing.T) {
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after"}, false},
 		{"not when the first ask was sent before a late submit arrived",
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "provider-received.before", "observation.after", "lookup-call.before"}, false},
+		{"not when it asked while a submit stood at the provider's door",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.before", "provider-received.after"}, false},
 		{"when it asks a second time after an intent of which nothing ever arrived",
 			[]string{"intent.after", "lookup-call.before", "lookup-call.after", "lookup-call.before"}, true},
 		{"not when the second answer was its outcome, of which nobody is told yet",
