@@ -56,7 +56,7 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictAlreadyDecided, At: start + 35})
 			})
 			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: 5}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired, At: start + 35})
-		}, verdict: Fail, checks: []string{"I10"}},
+		}, verdict: Fail, checks: []string{"I10", "HISTORY"}},
 		{name: "a verdict of another time", change: func(s *scene) {
 			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve"}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 99})
 		}, verdict: Fail, checks: []string{"I10"}},
@@ -87,7 +87,7 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 				e.View.Facts.Verdicts = append(e.View.Facts.Verdicts, refund.RecordedVerdict{DecisionID: "d2", Code: refund.VerdictExpired, At: start + 35})
 			})
 			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve"}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired})
-		}, verdict: Fail, checks: []string{"I10"}},
+		}, verdict: Fail, checks: []string{"I10", "HISTORY"}},
 	})
 }
 

@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,7 @@ func newScene(engine string, profile refund.ProfileName) *scene {
 	s.Exports = evidence.Exports{}
 	run := s.run("r1", engine, profile)
 
+	s.requested("r1")
 	s.cross("A", "intake.after", run, "")
 	s.cross("A", "model-call.before", run, "")
 	s.bill(run, "answer-1")
@@ -90,6 +92,21 @@ func newScene(engine string, profile refund.ProfileName) *scene {
 	s.notice(run, refund.StatusConfirmed, "rf-1")
 	s.Trial.StartedAt, s.Trial.EndedAt, s.Trial.RestSeq = start, start+5000, s.next()
 	return s
+}
+
+// requested adds the answer to the command that made a run, before everything else.
+func (s *scene) requested(name string) {
+	in := s.Exports[name].View.Facts.Intake
+	text, err := json.Marshal(reply{OperationID: in.OperationID, RequestID: name, Digest: in.Digest})
+	if err != nil {
+		panic(err)
+	}
+	s.Answers = append(s.Answers, evidence.Answer{StartSeq: 1, EndSeq: 2, Process: "alice-" + name, Run: name, Verb: "request", Args: requestArgs(in.Request), Output: text})
+}
+
+func requestArgs(q refund.Request) []string {
+	amount, currency, _ := strings.Cut(q.Amount.String(), " ")
+	return []string{"--tenant", q.Tenant, "--request-id", q.RequestID, "--order", q.Order, "--amount", amount, "--currency", currency, "--reason", q.Reason}
 }
 
 func point(text string) faults.Point {

@@ -37,6 +37,7 @@ var checks = []check{
 	{"I12", false, proposalReused},
 	{"END", false, permittedEnd},
 	{"TRACE", true, nothingUntraced},
+	{"HISTORY", true, oneHistory},
 }
 
 // digest is the digest of a request, written here a second time from docs/invariants.md: the provider and both engines use

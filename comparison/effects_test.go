@@ -86,8 +86,10 @@ func TestI3RejectedAndExpiredMovedNothing(t *testing.T) {
 		s.rejected("")
 		s.change("r1", func(e *refund.Export) {
 			e.View.Status, e.View.Facts.State, e.View.Facts.Expired = refund.StatusExpired, refund.StatePrepared, true
+			e.View.Facts.Decision, e.View.Facts.Verdicts = nil, nil
 		})
 		s.Provider.Notices[0].Status = refund.StatusExpired
+		s.Answers, s.expect.Answers, s.expect.Verdicts = s.Answers[:1], nil, nil // nobody approved
 		end := s.expect.Runs["r1"]
 		end.Status = "EXPIRED"
 		s.expect.Runs["r1"] = end
@@ -102,7 +104,7 @@ func TestI3RejectedAndExpiredMovedNothing(t *testing.T) {
 		}, verdict: Fail, checks: []string{"I3"}},
 		{name: "rejected with an entry", change: func(s *scene) { s.rejected(refund.CodeOrderVersionChanged); entry(s) }, verdict: Fail, checks: []string{"I3", "END"}},
 		{name: "expired, nothing moved", change: expired, verdict: Pass},
-		{name: "expired with an entry", change: func(s *scene) { expired(s); entry(s) }, verdict: Fail, checks: []string{"I3", "END"}},
+		{name: "expired with an entry", change: func(s *scene) { expired(s); entry(s) }, verdict: Fail, checks: []string{"I3", "I5", "END"}},
 	})
 }
 

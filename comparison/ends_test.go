@@ -45,8 +45,8 @@ func TestThePermittedEnd(t *testing.T) {
 			s.expect.Answers["carol"] = faults.Killed
 		}, verdict: Pass},
 		{name: "the code of an error on standard error", change: func(s *scene) {
-			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve", Exit: 4, Stderr: "level=INFO msg=x\nNOT_FOUND: no such run"}, nil)
-			s.expect.Answers["carol"] = "NOT_FOUND"
+			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "approve", Exit: 7, Stderr: "level=INFO msg=x\nUNAVAILABLE: no server"}, nil)
+			s.expect.Answers["carol"] = "UNAVAILABLE"
 		}, verdict: Pass},
 	})
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // Finding is one reason for a verdict. Check is the invariant ("I1"), "END" for the permitted end, "TRACE" for a request that
-// nobody traced, "EVIDENCE" for what makes a trial invalid, or "SCOPE" for what makes it not applicable.
+// nobody traced, "HISTORY" for answers that no order of the calls explains, "EVIDENCE" for what makes a trial invalid, or "SCOPE" for what makes it not applicable.
 type Finding struct {
 	Check string
 	Text  string // one sentence with the values
@@ -172,6 +172,9 @@ func undecided(t *trial) (Verdict, []Finding) {
 		if reason := t.unscoped(run.id); reason != "" {
 			outside = append(outside, Finding{"SCOPE", reason})
 		}
+	}
+	for _, name := range undecidedHistories(t) {
+		silent = append(silent, Finding{"HISTORY", fmt.Sprintf("the order of the calls about run %s was not found in %s, and not excluded either", name, historyWithin)})
 	}
 	switch {
 	case len(silent) > 0:

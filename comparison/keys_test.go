@@ -20,7 +20,7 @@ func TestI9TheSameKeyWithOtherParametersIsAConflict(t *testing.T) {
 	}
 	judgeAll(t, []one{
 		{name: "the same request again", change: func(s *scene) { request("42.00", 0, said(s))(s) }, verdict: Pass},
-		{name: "another amount was given the old operation", change: func(s *scene) { request("43.00", 0, said(s))(s) }, verdict: Fail, checks: []string{"I9"}},
+		{name: "another amount was given the old operation", change: func(s *scene) { request("43.00", 0, said(s))(s) }, verdict: Fail, checks: []string{"I9", "HISTORY"}},
 		{name: "another amount was refused", change: func(s *scene) {
 			request("43.00", 3, map[string]any{"error": map[string]string{"code": "KEY_CONFLICT"}})(s)
 		}, verdict: Pass},

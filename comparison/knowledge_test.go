@@ -52,7 +52,7 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 			view := s.Exports["r1"].View
 			view.Status, view.Facts.Receipt = refund.StatusRejected, nil
 			s.answer(evidence.Answer{Process: "c1", Run: "r1", Verb: "status"}, view)
-		}, verdict: Fail, checks: []string{"I4"}},
+		}, verdict: Fail, checks: []string{"I4", "HISTORY"}},
 		{name: "sent before the intent was recorded", change: func(s *scene) {
 			s.Trace = filter(s.Trace, func(c evidence.Crossing) bool { return c.Process != "B" || c.Point != point("intent.after") })
 		}, verdict: Fail, checks: []string{"I4"}},
