@@ -86,8 +86,8 @@ func openBench(ctx context.Context, log io.Writer, engines []string, from server
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the trials")
 	}
 	b.lab = harness.Lab{
-		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{dir}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control", "--record", "{dir}/provider.record"},
-		DumpLocal: []string{paths[binaries.Provider], "dump", "--db", "{dir}/journal.db", "--profile", "local"},
+		Provider:  []string{paths[binaries.Provider], "serve", "--listen", "127.0.0.1:0", "--db", "{ledger}/provider.db", "--profile", "{profile}", "--lag", "manual", "--orders", "{orders}", "--control", "--record", "{dir}/provider.record"},
+		DumpLocal: []string{paths[binaries.Provider], "dump", "--db", "{journal}/journal.db", "--profile", "local"},
 		Budget:    budget, Deadline: trialDeadline, Scratch: scratch, Nonce: rand.Text(), Keep: keep,
 	}
 	if usesTemporal && from.address == "" {
@@ -143,7 +143,7 @@ func temporalLines(paths binaries.Paths, address string) harness.Engine {
 }
 
 func journalLines(paths binaries.Paths) harness.Engine {
-	reach := []string{"--engine", handrolledEngine, "--journal", "{dir}/journal.db"}
+	reach := []string{"--engine", handrolledEngine, "--journal", "{journal}/journal.db"}
 	return harness.Engine{
 		Worker:    slices.Concat([]string{paths[binaries.Worker], "--name", "{name}", "--provider", "{provider}", "--model", "{model}/model/v1"}, reach, []string{"--lease", span(budget.LeaseMS)}),
 		Starter:   slices.Concat([]string{paths[binaries.Starter]}, reach),

@@ -18,16 +18,17 @@ type post struct {
 	trace     *trace
 	processes *processes
 	schedule  faults.Schedule
+	power     func(*firing) // carries out what a rule does to a volume
 	server    http.Server
 }
 
 // listen serves announcements on a Unix socket. Its path must stay below the 108 bytes that the system allows.
-func listen(socket string, t *trace, p *processes, s faults.Schedule) (*post, error) {
+func listen(socket string, t *trace, p *processes, s faults.Schedule, power func(*firing)) (*post, error) {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("socket for announcements: %w", err)
 	}
-	h := &post{trace: t, processes: p, schedule: s}
+	h := &post{trace: t, processes: p, schedule: s, power: power}
 	h.server.Handler = h
 	go func() { _ = h.server.Serve(listener) }() // ends with close
 	return h, nil
@@ -85,6 +86,8 @@ func (h *post) strike(f *firing) {
 		if other {
 			f.answer <- faults.Reply{Action: faults.Continue, Held: true}
 		}
+	case faults.PowerCut, faults.Inspect:
+		h.power(f)
 	case faults.Hold: // a step lets it go
 	case faults.Delay:
 		time.AfterFunc(time.Duration(f.rule.DelayMS)*time.Millisecond, func() {

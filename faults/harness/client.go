@@ -189,11 +189,17 @@ func (t *trial) receipt(ctx context.Context, id refund.OperationID) (string, err
 
 // export reads a run's durable facts; false when the engine knows no such run.
 func (t *trial) export(ctx context.Context, id refund.OperationID) (refund.Export, bool, error) {
+	return t.exportFrom(ctx, t.values[faults.VolumeJournal], id)
+}
+
+// exportFrom reads them from the store in another directory.
+func (t *trial) exportFrom(ctx context.Context, dir string, id refund.OperationID) (refund.Export, bool, error) {
 	var export refund.Export
 	values, err := t.valuesFor(observer, observer)
 	if err != nil {
 		return export, false, err
 	}
+	values[faults.VolumeJournal] = dir
 	argv := append(fill(t.engine.Starter, values), "--json", "export", string(id))
 	text, err := t.output(ctx, "export", argv)
 	var failed struct {

@@ -57,6 +57,10 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 		return t.awaitRest(ctx, time.Duration(s.QuietMS)*time.Millisecond)
 	case faults.DoLull:
 		return t.awaitLull(ctx, time.Duration(s.QuietMS)*time.Millisecond)
+	case faults.DoSync:
+		return t.volumes.sync(s.Kind)
+	case faults.DoLand:
+		return t.awaitLanded(ctx, s.Process, time.Duration(s.QuietMS)*time.Millisecond)
 	case faults.DoOrderVersion:
 		return t.control.orderVersion(ctx, t.tenant, s.Order)
 	case faults.DoClock:

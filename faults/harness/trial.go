@@ -28,6 +28,8 @@ type trial struct {
 	tenant string
 	values map[string]string // of the placeholders that are the same for all its processes
 	lines  *lines
+	// volumes are those stores that lose what was not synced.
+	volumes *volumes
 
 	trace     *trace
 	processes *processes
@@ -72,7 +74,7 @@ func (l *Lab) Play(ctx context.Context, cell evidence.Cell, plan faults.Plan) ev
 	return record
 }
 
-func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Record) error {
+func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Record) (err error) {
 	cell, schedule := record.Trial.Cell, record.Trial.Schedule
 	engine, known := l.Engines[cell.Engine]
 	if !known {
@@ -107,9 +109,13 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 			"orders": filepath.Join(dir, "orders.json"),
 		},
 	}
+	if t.volumes, err = mountVolumes(plan.World, dir, t.values); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.volumes.unmount()) }()
 	socket := filepath.Join(dir, "s")
 	t.processes = &processes{trace: t.trace, dir: dir, socket: socket, env: engine.Env}
-	if t.post, err = listen(socket, t.trace, t.processes, schedule); err != nil {
+	if t.post, err = listen(socket, t.trace, t.processes, schedule, t.power); err != nil {
 		return err
 	}
 	defer t.post.close()
@@ -127,6 +133,7 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	t.processes.end("")
 	record.Trial.Processes = t.processes.records()
 	record.Trace, record.Trial.Fired = t.trace.record()
+	record.Trial.Images = t.volumes.images
 	slices.SortFunc(t.steps, func(a, b evidence.Step) int { return cmp.Compare(a.StartSeq, b.StartSeq) })
 	record.Trial.Steps, record.Trial.RestSeq = t.steps, t.rest
 	record.Answers = t.answers

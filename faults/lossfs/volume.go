@@ -10,10 +10,12 @@
 package lossfs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -21,6 +23,7 @@ import (
 
 // Volume is one mounted file system: one directory with files.
 type Volume struct {
+	dir    string
 	before func(Event)
 	root   *directory
 	server *fuse.Server
@@ -63,7 +66,7 @@ func Mount(dir string, before func(Event)) (*Volume, error) {
 	if before == nil {
 		before = func(Event) {}
 	}
-	v := &Volume{before: before, live: map[string]*file{}, disk: map[string]*file{}}
+	v := &Volume{dir: dir, before: before, live: map[string]*file{}, disk: map[string]*file{}}
 	v.root = &directory{volume: v}
 	// Nothing is cached by name and no page is written late, so that every pwrite is seen at once; only pages of a shared mapping
 	// come later. DirectMountStrict asks the kernel itself, without the program fusermount.
@@ -77,12 +80,13 @@ func Mount(dir string, before func(Event)) (*Volume, error) {
 	return v, nil
 }
 
-// Unmount ends the volume. It fails while a program has a file open.
+// Unmount ends the volume. While a program has a file open that is an error, and the volume is gone for all others alone.
 func (v *Volume) Unmount() error {
-	if err := v.server.Unmount(); err != nil {
-		return fmt.Errorf("a lossy volume cannot be unmounted: %w", err)
+	err := v.server.Unmount()
+	if err == nil {
+		return nil
 	}
-	return nil
+	return errors.Join(fmt.Errorf("a lossy volume is still in use: %w", err), syscall.Unmount(v.dir, syscall.MNT_DETACH))
 }
 
 // Cut is the power failure: from now on every operation fails with EIO, and what is on the disk does not change any more.
