@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,12 +10,14 @@ import (
 	"refundlab/refund"
 )
 
+func everyCell() []faults.Expectation { return slices.Concat(Matrix().Cells, Extended().Cells) }
+
 func TestMatrixStatesOnePermittedEndForEveryRunOfEveryCell(t *testing.T) {
 	statuses := map[string]bool{}
 	for _, s := range []refund.RunStatus{refund.StatusConfirmed, refund.StatusRejected, refund.StatusExpired, refund.StatusUnknown} {
 		statuses[string(s)] = true
 	}
-	for _, e := range Matrix().Cells {
+	for _, e := range everyCell() {
 		name := e.Scenario + "/" + e.Engine + "/" + e.Profile + "/" + e.Arm
 		if e.NotApplicable != "" {
 			require.Empty(t, e.Runs, name)
@@ -47,7 +50,7 @@ func TestMatrixStatesOnePermittedEndForEveryRunOfEveryCell(t *testing.T) {
 }
 
 func TestEveryScriptCanBePlayedInBothArms(t *testing.T) {
-	for _, e := range Matrix().Cells {
+	for _, e := range everyCell() {
 		if e.NotApplicable != "" {
 			continue
 		}
@@ -100,7 +103,7 @@ func TestEveryScriptCanBePlayedInBothArms(t *testing.T) {
 
 func TestCatalogueNamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range Matrix().Scenarios {
+	for _, s := range slices.Concat(Matrix().Scenarios, Extended().Scenarios) {
 		require.False(t, seen[s.Name], s.Name)
 		seen[s.Name] = true
 		require.NotEmpty(t, s.Title, s.Name)

@@ -52,6 +52,7 @@ func times(n int, s faults.Step) faults.Step {
 func fired(rule string) faults.Step   { return faults.Step{Do: faults.DoFired, Rule: rule} }
 func release(rule string) faults.Step { return faults.Step{Do: faults.DoRelease, Rule: rule} }
 func thaw(worker string) faults.Step  { return faults.Step{Do: faults.DoThaw, Process: worker} }
+func kill(worker string) faults.Step  { return faults.Step{Do: faults.DoKill, Process: worker} }
 func pass(deadline, run string) faults.Step {
 	return faults.Step{Do: faults.DoPass, Kind: deadline, Run: run}
 }

@@ -1,12 +1,17 @@
 package scenarios
 
 import (
+	"slices"
+
 	"refundlab/faults"
 	"refundlab/refund"
 )
 
-// workers let two workers meet on one operation.
-var workers = []scenario{
+// workers let workers meet on one operation.
+var workers = slices.Concat(races, staleResults, takeovers, crowds[:1])
+
+// races let two workers meet in their calls.
+var races = []scenario{
 	{
 		ScenarioText: faults.ScenarioText{
 			Name:  "l06-5-two-workers-racing",
