@@ -56,10 +56,18 @@ var (
 // catalogue holds the scenarios in the order of the report.
 var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices)
 
+// extended holds scenarios that wait too long to be part of every run.
+var extended = slices.Concat(crowds[1:])
+
 // Matrix is every cell that a run of the suite must show.
-func Matrix() faults.Matrix {
+func Matrix() faults.Matrix { return matrixOf(catalogue) }
+
+// Extended is every cell that an extended run must show.
+func Extended() faults.Matrix { return matrixOf(extended) }
+
+func matrixOf(list []scenario) faults.Matrix {
 	var matrix faults.Matrix
-	for _, s := range catalogue {
+	for _, s := range list {
 		matrix.Scenarios = append(matrix.Scenarios, s.ScenarioText)
 		for _, engine := range []string{temporal, handrolled} {
 			for _, profile := range s.profiles {
@@ -75,7 +83,7 @@ func Matrix() faults.Matrix {
 // PlanOf returns what the harness plays for a scenario on an engine under a profile; the arm only decides which of its steps
 // and whether its schedule is played.
 func PlanOf(name, engine, profile, arm string) (faults.Plan, error) {
-	for _, s := range catalogue {
+	for _, s := range slices.Concat(catalogue, extended) {
 		if s.Name != name || !slices.Contains(s.profiles, refund.ProfileName(profile)) {
 			continue
 		}
