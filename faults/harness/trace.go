@@ -19,6 +19,7 @@ type trace struct {
 	crossings []*evidence.Crossing
 	fired     []*firing
 	counts    map[count]int
+	about     map[about][]*evidence.Crossing
 	changed   chan struct{} // closed and replaced at every change
 }
 
@@ -26,6 +27,13 @@ type trace struct {
 type count struct {
 	process string
 	point   faults.Point
+}
+
+// about is what waiting looks for: the crossings of a point about an operation, and about any (""). A trial with many runs has
+// thousands of crossings and looks at each change.
+type about struct {
+	point     faults.Point
+	operation string
 }
 
 // firing is a rule that hit, and the answer that the process at the point waits for.
@@ -37,7 +45,7 @@ type firing struct {
 }
 
 func newTrace() *trace {
-	return &trace{counts: map[count]int{}, changed: make(chan struct{})}
+	return &trace{counts: map[count]int{}, about: map[about][]*evidence.Crossing{}, changed: make(chan struct{})}
 }
 
 func now() refund.Instant { return refund.At(time.Now()) }
@@ -72,6 +80,10 @@ func (t *trace) cross(a faults.Announcement, schedule faults.Schedule) (*evidenc
 	t.counts[all]++
 	crossing := &evidence.Crossing{Seq: t.next(), At: now(), Nth: t.counts[own], Announcement: a}
 	t.crossings = append(t.crossings, crossing)
+	t.about[about{a.Point, ""}] = append(t.about[about{a.Point, ""}], crossing)
+	if a.Operation != "" {
+		t.about[about{a.Point, a.Operation}] = append(t.about[about{a.Point, a.Operation}], crossing)
+	}
 	defer t.signal()
 	for _, rule := range schedule {
 		key := all
@@ -146,8 +158,18 @@ func (t *trace) find(rule string) *firing {
 // crossed counts the crossings of a point by a process ("" for any) about an operation ("" for any). What the far side refused
 // has not happened. The lock is held.
 func (t *trace) crossed(process string, p faults.Point, operation string) (n int) {
+	for _, c := range t.about[about{p, operation}] {
+		if (process == "" || c.Process == process) && c.Detail[faults.DetailRefused] == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// by counts all crossings of a process. The lock is held.
+func (t *trace) by(process string) (n int) {
 	for _, c := range t.crossings {
-		if c.Point == p && (process == "" || c.Process == process) && (operation == "" || c.Operation == operation) && c.Detail[faults.DetailRefused] == "" {
+		if c.Process == process {
 			n++
 		}
 	}
@@ -156,10 +178,8 @@ func (t *trace) crossed(process string, p faults.Point, operation string) (n int
 
 // last returns the last crossing of a point about an operation, or nil. The lock is held.
 func (t *trace) last(p faults.Point, operation string) *evidence.Crossing {
-	for i := len(t.crossings) - 1; i >= 0; i-- {
-		if c := t.crossings[i]; c.Point == p && (operation == "" || c.Operation == operation) {
-			return c
-		}
+	if list := t.about[about{p, operation}]; len(list) > 0 {
+		return list[len(list)-1]
 	}
 	return nil
 }
@@ -167,8 +187,8 @@ func (t *trace) last(p faults.Point, operation string) *evidence.Crossing {
 // since counts the crossings of a point for an operation after a sequence number. The lock is held.
 func (t *trace) since(seq int64, p faults.Point, operation string) int {
 	crossings := 0
-	for _, c := range t.crossings {
-		if c.Seq > seq && c.Point == p && c.Operation == operation {
+	for _, c := range t.about[about{p, operation}] {
+		if c.Seq > seq {
 			crossings++
 		}
 	}
