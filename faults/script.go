@@ -39,6 +39,13 @@ const (
 	LineServer   = "server"   // the engine's
 )
 
+// Kinds of DoClock beside the provider's own: the wall clock of the host, which all processes of the trial share, or that of one
+// Process alone, on top of the host's. A shared server of the engine, and its timers, keep the real clock.
+const (
+	ClockHost    = "host"
+	ClockProcess = "process"
+)
+
 // Steps are all steps of a plan, those of the script first.
 func (p Plan) Steps() []Step {
 	steps := slices.Clone(p.Script)
@@ -83,8 +90,9 @@ const (
 	DoPass         Verb = "pass"          // wait until a deadline of a run has passed
 	DoRest         Verb = "rest"          // wait until nothing moves any more
 	DoLull         Verb = "lull"          // in a reaction: wait until the script waits for rest and every run is at rest
+	DoLand         Verb = "land"          // wait until a process that was let go has announced nothing for a while, or has ended
 	DoOrderVersion Verb = "order-version" // the merchant changes the order
-	DoClock        Verb = "clock"         // the provider's clock goes forward
+	DoClock        Verb = "clock"         // the provider's clock goes forward; with Kind ClockHost or ClockProcess that wall clock reads OffsetMS beside the real one, until the next step
 	DoCatchUp      Verb = "catch-up"      // the provider's replica sees everything
 	DoModel        Verb = "model"         // the next answers of the model
 	DoProvider     Verb = "provider"      // the next answers of the provider
@@ -111,17 +119,18 @@ type Step struct {
 	Point      Point    `json:"point,omitzero"`
 	Nth        int      `json:"nth,omitempty"`
 	Rule       string   `json:"rule,omitempty"`
-	Kind       string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line
+	Kind       string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line or clock
 	Answers    []string `json:"answers,omitempty"` // of model or provider
 	OffsetMS   int64    `json:"offset_ms,omitempty"`
 	// QuietMS lets a run that is not over be at rest once nothing was announced for that long; it stands where the run may not
-	// ask any more, so that no ask can show its rest. 0 lets it not.
+	// ask any more, so that no ask can show its rest. 0 lets it not. An await ends after such a silence as well, and a land after
+	// that of its process.
 	QuietMS int64 `json:"quiet_ms,omitempty"`
 }
 
 // Waits tells whether a step does nothing but wait for what the processes do; a deadline that has to pass is the script's own.
 func (s Step) Waits() bool {
-	return s.Do == DoAwait || s.Do == DoFired || s.Do == DoJoin || s.Do == DoRest || s.Do == DoLull
+	return s.Do == DoAwait || s.Do == DoFired || s.Do == DoJoin || s.Do == DoRest || s.Do == DoLull || s.Do == DoLand
 }
 
 // String says the step as the report and the progress display do.

@@ -133,7 +133,7 @@ func dsn(path string) string {
 func open(path string, connect driver.Connector, options Options) (*Store, error) {
 	s := &Store{clock: options.Clock, ledger: options.Ledger}
 	if s.clock == nil {
-		s.clock = hostClock()
+		s.clock = HostClock(time.Now)
 	}
 	if s.ledger == nil {
 		s.ledger = fileLedger{}
@@ -148,13 +148,12 @@ func open(path string, connect driver.Connector, options Options) (*Store, error
 	return s, nil
 }
 
-// hostClock is the host's clock. When that is set back, it goes on by the monotonic clock of this process: leases and pauses
-// still end. A process that starts after that stands still until the host's clock is where the file has been.
-func hostClock() Clock {
-	began := time.Now()
+// HostClock is a store's clock on a host's wall clock. When that is set back, it goes on by the monotonic clock of this process:
+// leases and pauses still end. A process that starts after that stands still until the wall clock is where the file has been.
+func HostClock(wall func() time.Time) Clock {
+	began, start := refund.At(wall()), time.Now()
 	return func() refund.Instant {
-		now := time.Now()
-		return max(refund.At(now), refund.At(began).Add(now.Sub(began)))
+		return max(refund.At(wall()), began.Add(time.Since(start)))
 	}
 }
 

@@ -31,6 +31,8 @@ type ClientOptions struct {
 	WorkflowTaskTimeout time.Duration
 	// DataConverter is the connection's, where it is not the default: the histories are read with it.
 	DataConverter converter.DataConverter
+	// Now is this reader's own wall clock, the host's when nil. It moves a shown RETRYABLE to UNKNOWN and decides nothing.
+	Now func() time.Time
 }
 
 // Client starts refunds on Temporal, decides on them and reads them. Everything that it reads comes from histories, so it
@@ -44,6 +46,9 @@ type Client struct {
 func NewClient(connection client.Client, options ClientOptions) *Client {
 	if options.DataConverter == nil {
 		options.DataConverter = converter.GetDefaultDataConverter()
+	}
+	if options.Now == nil {
+		options.Now = time.Now
 	}
 	return &Client{temporal: connection, options: options}
 }
@@ -95,7 +100,7 @@ func (c *Client) Request(ctx context.Context, request refund.Request, terms refu
 		return refund.View{}, false, refund.Errorf(refund.CodeKeyConflict, "request id %q of tenant %q already stands for another refund (digest %s): use a new id for a new refund",
 			request.RequestID, request.Tenant, recorded.Intake.Digest)
 	}
-	view, err = recorded.view(clock())
+	view, err = recorded.view(c.clock())
 	return view, recorded.call != call, err
 }
 
@@ -107,11 +112,10 @@ func (c *Client) View(ctx context.Context, id refund.OperationID) (refund.View, 
 	if err != nil {
 		return refund.View{}, err
 	}
-	return f.view(clock())
+	return f.view(c.clock())
 }
 
-// clock is the reader's own. It moves a shown RETRYABLE to UNKNOWN and decides nothing.
-func clock() refund.Instant { return refund.At(time.Now()) }
+func (c *Client) clock() refund.Instant { return refund.At(c.options.Now()) }
 
 func startError(err error) error {
 	var invalid *serviceerror.InvalidArgument

@@ -71,8 +71,8 @@ func closedVerdict(d refund.Decision, f *fold) (refund.RecordedVerdict, error) {
 }
 
 // unsettled is the answer to a settlement of a run that is closed.
-func (f *fold) unsettled() error {
-	status := refund.StatusOf(f.Facts, f.profile, clock())
+func (f *fold) unsettled(now refund.Instant) error {
+	status := refund.StatusOf(f.Facts, f.profile, now)
 	if f.stopped != "" {
 		return refund.Errorf(refund.CodeSettlementRefused, "run %s while it was %s: nothing can be recorded in it any more", f.stopped, status)
 	}
@@ -95,7 +95,7 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	}
 	if _, found := f.settlement(settlement.SettlementID); !found {
 		if f.closed {
-			return refund.View{}, f.unsettled()
+			return refund.View{}, f.unsettled(c.clock())
 		}
 		err := c.temporal.SignalWorkflow(ctx, WorkflowID(settlement.OperationID), "", SettlementSignal, settlement)
 		var missing *serviceerror.NotFound
@@ -113,7 +113,7 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	record, found := f.settlement(settlement.SettlementID)
 	switch {
 	case !found && f.closed:
-		return refund.View{}, f.unsettled()
+		return refund.View{}, f.unsettled(c.clock())
 	case !found:
 		return refund.View{}, refund.Wrap(refund.CodeVerdictPending, err, "settlement %q is stored and has no answer yet: ask again with the same id once a worker runs", settlement.SettlementID)
 	case record.Hash != settlementHash(settlement):
@@ -121,5 +121,5 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	case record.Refused != "":
 		return refund.View{}, refund.Errorf(record.Refused, "settlement %q was refused: %s", settlement.SettlementID, record.Detail)
 	}
-	return f.view(clock())
+	return f.view(c.clock())
 }

@@ -72,7 +72,7 @@ func (c *Client) listed(ctx context.Context, id refund.OperationID) (*refund.Lis
 	}
 	var view refund.View
 	if err == nil {
-		view, err = f.view(clock())
+		view, err = f.view(c.clock())
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "run is left out of the list", "workflow", WorkflowID(id), "error", err)
@@ -92,7 +92,7 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 	var shown refund.View
 	stopped := false
 	see := func(f *fold) bool {
-		view, err := f.view(clock())
+		view, err := f.view(c.clock())
 		if err != nil || reflect.DeepEqual(view, shown) {
 			return false
 		}
@@ -102,7 +102,8 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 	}
 	for {
 		// Time alone moves a view from RETRYABLE to UNKNOWN: at that instant the history is read again.
-		turn, cancel := context.WithDeadline(ctx, begin.turns(clock()).Time())
+		now := c.clock()
+		turn, cancel := context.WithTimeout(ctx, begin.turns(now).Sub(now))
 		f, err := c.follow(turn, id, len(begin.facts), see) // what was there already is shown once, as it is now
 		cancel()
 		switch {
@@ -142,6 +143,6 @@ func (c *Client) Export(ctx context.Context, id refund.OperationID) (refund.Expo
 	if err != nil {
 		return refund.Export{}, refund.Wrap(refund.CodeInternal, err, "the history cannot be written as JSON")
 	}
-	view, err := f.view(clock())
+	view, err := f.view(c.clock())
 	return refund.Export{View: view, Facts: f.facts, Raw: raw}, err
 }

@@ -108,7 +108,7 @@ func serve(c *cobra.Command, f serveFlags) error {
 }
 
 func (f serveFlags) options() (server.Options, error) {
-	o := server.Options{Database: f.db, Control: f.control, Record: f.record, Announcer: faults.FromEnvironment()}
+	o := server.Options{Database: f.db, Control: f.control, Record: f.record, Announcer: faults.FromEnvironment(), Now: faults.ClockFromEnvironment()}
 	if f.record != "" && !f.control {
 		return o, refund.Errorf(refund.CodeInvalidFlag, "--record without --control: what it keeps could be read by nobody")
 	}

@@ -19,7 +19,7 @@ func main() {
 
 // run is the whole command, with its exit status as the result.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &starter{announcer: faults.FromEnvironment()}
+	s := &starter{announcer: faults.FromEnvironment(), clock: faults.ClockFromEnvironment()}
 	// A kill at the near side of the reply is the caller that never heard although the record is durable.
 	stdout = inject.Reply(stdout, s.announcer)
 	return cmdline.Execute(ctx, s.command(), args, cmdline.Streams{In: stdin, Out: stdout, Err: stderr})

@@ -30,14 +30,14 @@ func (s *starter) openTemporal(ctx context.Context) (client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return workflows.NewClient(connection, workflows.ClientOptions{TaskQueue: s.engine.TaskQueue, WorkflowTaskTimeout: s.workflowTaskTimeout}), nil
+	return workflows.NewClient(connection, workflows.ClientOptions{TaskQueue: s.engine.TaskQueue, WorkflowTaskTimeout: s.workflowTaskTimeout, Now: s.clock}), nil
 }
 
 func (s *starter) openJournal(creates bool) (client, error) {
 	if _, err := os.Stat(s.engine.Journal); err != nil && !creates {
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "journal %q cannot be read: it comes with its first request or worker", s.engine.Journal)
 	}
-	store, err := handrolled.Open(s.engine.Journal, handrolled.Options{})
+	store, err := handrolled.Open(s.engine.Journal, handrolled.Options{Clock: handrolled.HostClock(s.clock)})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"refundlab/refund"
 )
@@ -12,7 +11,7 @@ import (
 // Text that a caller or a model wrote is printed quoted: it cannot move the cursor or forge a line.
 
 // printView shows the three facts apart.
-func printView(w io.Writer, v refund.View) {
+func printView(w io.Writer, v refund.View, now refund.Instant) {
 	in, facts := v.Facts.Intake, v.Facts
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "%-9s %s\n", label, fmt.Sprintf(format, args...))
@@ -52,7 +51,7 @@ func printView(w io.Writer, v refund.View) {
 	}
 	line("may", "%s", v.May.Next)
 	line("", "decide by %s, commit by %s", v.May.DecideBy, v.May.CommitBy)
-	line("", "fence %d.%d%s", v.May.Fence.Term, v.May.Fence.Seq, ownerText(v.May))
+	line("", "fence %d.%d%s", v.May.Fence.Term, v.May.Fence.Seq, ownerText(v.May, now))
 }
 
 // statusText is the status with the reason of a REJECTED run.
@@ -64,11 +63,11 @@ func statusText(v refund.View) string {
 }
 
 // ownerText says who holds the run, where the engine knows.
-func ownerText(may refund.May) string {
+func ownerText(may refund.May, now refund.Instant) string {
 	switch {
 	case may.Owner == "":
 		return ""
-	case refund.At(time.Now()).Before(may.Until):
+	case now.Before(may.Until):
 		return fmt.Sprintf(", held by %s until %s", may.Owner, may.Until)
 	}
 	return fmt.Sprintf(", held by nobody (last by %s until %s)", may.Owner, may.Until)

@@ -74,7 +74,7 @@ func (s *starter) reconcile(c *cobra.Command, args []string, f settlementFlags) 
 		if err != nil {
 			return err
 		}
-		return s.reply(c, view, func(w io.Writer) { printView(w, view) })
+		return s.reply(c, view, func(w io.Writer) { printView(w, view, refund.At(s.clock())) })
 	})
 }
 

@@ -33,7 +33,7 @@ finds nothing proves nothing, and a provider without look-up is not asked), what
 					return err
 				}
 				view.World = s.lookUp(ctx, view.Facts.Intake)
-				return s.reply(c, view, func(w io.Writer) { printView(w, view) })
+				return s.reply(c, view, func(w io.Writer) { printView(w, view, refund.At(s.clock())) })
 			})
 		}),
 	}
@@ -65,7 +65,7 @@ the engine could move and which are older than --bound; or "all"; the oldest fir
 					return err
 				}
 				slices.SortFunc(runs, oldestFirst) // Temporal's visibility store has an order of its own
-				now := refund.At(time.Now())
+				now := refund.At(s.clock())
 				runs = slices.DeleteFunc(runs, func(run refund.Listed) bool {
 					return !run.View.Lists(listing, run.Since, bound.Milliseconds(), now)
 				})

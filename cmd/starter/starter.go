@@ -29,6 +29,7 @@ type starter struct {
 	line                *line            // to it
 	json                bool
 	announcer           *faults.Announcer // nil except under test
+	clock               func() time.Time  // the host's except under test
 }
 
 func (s *starter) command() *cobra.Command {

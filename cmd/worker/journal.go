@@ -20,7 +20,7 @@ func (w *worker) openJournal(ctx context.Context, world ports) (engine, error) {
 		}
 	}
 	inject.Commits(w.announcer)
-	store, err := handrolled.Open(w.engine.Journal, handrolled.Options{})
+	store, err := handrolled.Open(w.engine.Journal, handrolled.Options{Clock: handrolled.HostClock(w.clock)})
 	if err != nil {
 		return engine{}, err
 	}

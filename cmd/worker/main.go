@@ -18,6 +18,6 @@ func main() {
 
 // run is the whole command, with its exit status as the result.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	w := &worker{announcer: faults.FromEnvironment()}
+	w := &worker{announcer: faults.FromEnvironment(), clock: faults.ClockFromEnvironment()}
 	return cmdline.Execute(ctx, w.command(), args, cmdline.Streams{In: stdin, Out: stdout, Err: stderr})
 }

@@ -37,6 +37,7 @@ type worker struct {
 	logLevel, logFormat string
 	healthListen        string
 	announcer           *faults.Announcer // nil except under test
+	clock               func() time.Time  // the host's except under test
 }
 
 // ports are the outside world as either engine is given it.

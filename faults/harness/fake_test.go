@@ -64,6 +64,7 @@ func fakeWorker(ctx context.Context, words []string) int {
 		if err := point.UnmarshalText([]byte(word)); err != nil {
 			return 2
 		}
+		detail["clock"] = time.Until(faults.ClockFromEnvironment()()).Round(time.Minute).String()
 		reply, err := announcer.Announce(context.Background(), faults.Announcement{Point: point, Detail: detail, Operation: about})
 		if err != nil {
 			return 1

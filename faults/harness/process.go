@@ -33,6 +33,7 @@ type processes struct {
 	dir    string // for their standard error
 	socket string
 	env    []string // of the engine
+	clocks bool     // whether their wall clocks can be set
 
 	mu   sync.Mutex
 	list []*process
@@ -57,6 +58,9 @@ func (p *processes) environment(name, role string) []string {
 	env := slices.Clone(p.env)
 	if role != observer {
 		env = append(env, faults.EnvSocket+"="+p.socket, faults.EnvProcess+"="+name)
+	}
+	if p.clocks {
+		env = append(env, faults.EnvClock+"="+p.clockOf("")+string(os.PathListSeparator)+p.clockOf(name))
 	}
 	for _, key := range []string{"PATH", "HOME", "TMPDIR", "GOCOVERDIR"} {
 		if value, set := os.LookupEnv(key); set {

@@ -114,7 +114,7 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 	}
 	defer func() { err = errors.Join(err, t.volumes.unmount()) }()
 	socket := filepath.Join(dir, "s")
-	t.processes = &processes{trace: t.trace, dir: dir, socket: socket, env: engine.Env}
+	t.processes = &processes{trace: t.trace, dir: dir, socket: socket, env: engine.Env, clocks: setsClocks(plan)}
 	if t.post, err = listen(socket, t.trace, t.processes, schedule, t.power); err != nil {
 		return err
 	}
