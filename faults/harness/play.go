@@ -64,6 +64,9 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoOrderVersion:
 		return t.control.orderVersion(ctx, t.tenant, s.Order)
 	case faults.DoClock:
+		if s.Kind != "" {
+			return t.processes.setClock(s)
+		}
 		return t.control.clock(ctx, s.OffsetMS)
 	case faults.DoCatchUp:
 		return t.control.catchUp(ctx)
