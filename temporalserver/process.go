@@ -25,6 +25,10 @@ type process struct {
 	state   *os.ProcessState // valid once exited is closed
 }
 
+// CommandLine is how the project's devserver is started with these options by somebody who follows its process himself: it
+// prints "ready HOST:PORT" once a workflow can start in it. LogFile and StartTimeout mean nothing here.
+func CommandLine(o Options) []string { return append([]string{o.Binary}, arguments(o)...) }
+
 // arguments is the same command line for both servers: devserver understands the CLI's.
 func arguments(o Options) []string {
 	args := []string{"server", "start-dev", "--ip", host, "--port", strconv.Itoa(o.Port), "--log-level", "warn", "--log-format", "json"}

@@ -139,7 +139,19 @@ func temporalLines(paths binaries.Paths, address string) harness.Engine {
 		Env:     []string{"TEMPORAL_CONFIG_FILE=" + os.DevNull}, // a profile of the user's would point elsewhere
 		Over:    faults.Finish,
 		Address: address,
+		Server:  ownServer(paths),
 	}
+}
+
+// ownServer is the command line of a trial's own server: devserver's alone, because another one announces nothing. It is told
+// apart from the shared one by its file.
+func ownServer(paths binaries.Paths) []string {
+	if paths[binaries.DevServer] == "" {
+		return nil
+	}
+	return temporalserver.CommandLine(temporalserver.Options{
+		Binary: paths[binaries.DevServer], DBFile: "{dir}/temporal.db", SearchAttributes: workflows.SearchAttributes(),
+	})
 }
 
 func journalLines(paths binaries.Paths) harness.Engine {
