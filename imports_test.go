@@ -26,7 +26,7 @@ var packages = []string{
 	"cmd/lab", "cmd/provider", "cmd/starter", "cmd/worker",
 	"comparison",
 	"evidence",
-	"faults", "faults/harness", "faults/inject", "faults/lossfs", "faults/scenarios",
+	"faults", "faults/harness", "faults/inject", "faults/lossfs", "faults/scenarios", "faults/soak",
 	"handrolled",
 	"provider", "provider/ledger", "provider/server",
 	"refund",
@@ -57,8 +57,8 @@ var reaches = []struct {
 		reason: "hooks stand in every process under test: what they import, every process would carry",
 	},
 	{
-		from: []string{"faults/scenarios"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},
-		reason: "a scenario is data: it runs on any engine because it can name none",
+		from: []string{"faults/scenarios", "faults/soak"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},
+		reason: "a scenario, and a trial drawn by lot, is data: it runs on any engine because it can name none",
 	},
 	{
 		from: []string{"evidence"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},

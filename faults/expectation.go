@@ -60,38 +60,39 @@ const Killed = "KILLED"
 
 // End is the permitted end of one run. All of it must hold at rest.
 type End struct {
-	Status  string // a run status
-	Reason  string // code of a REJECTED run
-	Entries int    // in the ledger, under the run's operation id
+	Status  string `json:"status"`           // a run status
+	Reason  string `json:"reason,omitempty"` // code of a REJECTED run
+	Entries int    `json:"entries"`          // in the ledger, under the run's operation id
 	// Submits received by the provider under the operation id, whatever it answered: the least and the most.
-	LeastSubmits, MostSubmits int
+	LeastSubmits int `json:"least_submits"`
+	MostSubmits  int `json:"most_submits"`
 	// ModelCalls received and billed: the most, where it is less than the run's budget; 0 leaves the budget alone to decide.
-	MostModelCalls int
+	MostModelCalls int `json:"most_model_calls,omitempty"`
 	// Absent tells that the intake must have stored nothing: no export exists (a request that was refused, or died before
 	// its intake). The other fields except Entries are then without meaning.
-	Absent bool
+	Absent bool `json:"absent,omitempty"`
 	// UnknownBecause states why UNKNOWN at rest is permitted; the judge refuses UNKNOWN without it (I4).
-	UnknownBecause string
+	UnknownBecause string `json:"unknown_because,omitempty"`
 	// Or holds further permitted ends, for a trial whose fault nobody wrote by hand: which of them may come is then the
 	// invariants' business alone.
-	Or []End
+	Or []End `json:"or,omitempty"`
 }
 
 // Late describes a late worker: the request that was held or frozen by Rule must have reached the provider after Other had
 // recorded the run's end, or its UNKNOWN where nobody may send twice.
 type Late struct {
-	Run   string // name of the request
-	Rule  string // that froze or held the old worker at its call
-	Other string // process that took over
+	Run   string `json:"run"`   // name of the request
+	Rule  string `json:"rule"`  // that froze or held the old worker at its call
+	Other string `json:"other"` // process that took over
 }
 
 // Witness is one sighting that a trial must have: at least Least crossings at Point (of Process, where it is set), or at
 // least Least requests received with Outcome. Exactly one of Point and Outcome is set.
 type Witness struct {
-	Why     string
-	Point   string // such as "lookup-call.before"
-	Process string
-	Refused bool   // at Point: count only what the far side refused
-	Outcome string // of evidence.Received
-	Least   int
+	Why     string `json:"why"`
+	Point   string `json:"point,omitempty"` // such as "lookup-call.before"
+	Process string `json:"process,omitempty"`
+	Refused bool   `json:"refused,omitempty"` // at Point: count only what the far side refused
+	Outcome string `json:"outcome,omitempty"` // of evidence.Received
+	Least   int    `json:"least"`
 }

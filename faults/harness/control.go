@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"syscall"
+	"time"
 
 	"refundlab/evidence"
 	"refundlab/faults"
@@ -24,8 +27,29 @@ func (c control) post(ctx context.Context, path string, body any) error {
 	return err
 }
 
-// call makes one request; a status of 400 and above is an error that carries what the provider said.
+// call makes one request; a status of 400 and above is an error that carries what the provider said. While nobody answers, because
+// a fault has killed the provider and it is being started again, the request is made again: none of them says more the second time.
 func (c control) call(ctx context.Context, method, path string, body any) (status int, content []byte, err error) {
+	again := time.NewTicker(controlPause)
+	defer again.Stop()
+	for deadline := time.Now().Add(readyWithin); ; {
+		status, content, err = c.try(ctx, method, path, body)
+		down := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
+		if status != 0 || !down || time.Now().After(deadline) {
+			return status, content, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return status, content, err
+		}
+	}
+}
+
+// controlPause is how often a provider that is down is asked again.
+const controlPause = 50 * time.Millisecond
+
+func (c control) try(ctx context.Context, method, path string, body any) (status int, content []byte, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return 0, nil, err
@@ -81,7 +105,7 @@ func (c control) providerAnswers(ctx context.Context, kinds []string) error {
 // foreignSubmit is another caller who uses a run's operation id for something else. What the provider answers is its
 // business: the step fails only where nothing was answered.
 func (c control) foreignSubmit(ctx context.Context, tenant string, id refund.OperationID, s faults.Step) error {
-	status, content, err := c.call(ctx, http.MethodPost, "/v1/refunds", map[string]any{
+	status, content, err := c.try(ctx, http.MethodPost, "/v1/refunds", map[string]any{
 		"tenant": tenant, "kind": refund.Kind, "operation_id": id, "order": s.Order,
 		"amount": refund.Money{Minor: s.Amount, Currency: "EUR"}, "reason": "something else",
 		"order_version": 1, "commit_by": now() + foreignCommitWithin, "decision_id": s.Decision, "fence": refund.Fence{},
