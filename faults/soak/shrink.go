@@ -1,0 +1,174 @@
+package soak
+
+import (
+	"maps"
+	"slices"
+
+	"refundlab/faults"
+)
+
+// Shrinker makes a trial that fails smaller: first its faults, then its refunds, then what is done about those that are left, then
+// its workers.
+type Shrinker struct {
+	// Fails plays a candidate and tells whether it fails as the first trial did.
+	Fails func(faults.Saved) bool
+	// More tells whether there is budget for another candidate.
+	More func() bool
+	// Smaller is told each time that a smaller trial was found.
+	Smaller func(faults.Saved)
+}
+
+// Shrink returns the smallest trial that it found; the given one where nothing smaller fails.
+func (s Shrinker) Shrink(trial faults.Saved) faults.Saved {
+	for {
+		before := size(trial.Plan)
+		for _, units := range []func(faults.Plan) []*unit{faultUnits, runUnits, stepUnits, workerUnits} {
+			trial = s.reduce(trial, units(trial.Plan))
+		}
+		if size(trial.Plan) == before || !s.More() { // what a step needed that is gone now may be gone too
+			return trial
+		}
+	}
+}
+
+func size(p faults.Plan) int { return len(p.Schedule) + len(p.Steps()) }
+
+func (s Shrinker) reduce(trial faults.Saved, units []*unit) faults.Saved {
+	best := trial
+	minimal(units, func(kept []*unit) bool {
+		gone := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return slices.Contains(kept, u) })
+		candidate := without(trial, gone)
+		if !s.Fails(candidate) {
+			return false
+		}
+		best = candidate
+		s.Smaller(best)
+		return true
+	}, s.More)
+	return best
+}
+
+// unit is a part of a plan that is left out as a whole: a rule with its reaction, or steps of the script.
+type unit struct {
+	rule  string
+	steps []int
+}
+
+// faultUnits are the rules, and what the script itself breaks and mends.
+func faultUnits(p faults.Plan) []*unit {
+	var units []*unit
+	for _, rule := range p.Schedule {
+		units = append(units, &unit{rule: rule.Name})
+	}
+	return append(units, stepsBy(p, func(s faults.Step) string {
+		switch s.Do {
+		case faults.DoCut, faults.DoSilence, faults.DoRestore:
+			return "line " + s.Kind + " of " + s.Process
+		case faults.DoKill, faults.DoRestart:
+			return "restart of " + s.Process
+		case faults.DoOrderVersion, faults.DoModel, faults.DoProvider, faults.DoClock, faults.DoForeign:
+			return string(s.Do) + " " + s.Order
+		}
+		return ""
+	})...)
+}
+
+func runUnits(p faults.Plan) []*unit {
+	clients := map[string]string{} // the run that a client speaks about
+	for _, s := range p.Script {
+		if s.Run != "" && s.Process != "" {
+			clients[s.Process] = s.Run
+		}
+	}
+	return stepsBy(p, func(s faults.Step) string {
+		if s.Do == faults.DoJoin {
+			return clients[s.Process]
+		}
+		return s.Run
+	})
+}
+
+// stepUnits are the commands of clients, each with its join, and what is waited for.
+func stepUnits(p faults.Plan) []*unit {
+	var units []*unit
+	for i, s := range p.Script {
+		switch s.Do {
+		case faults.DoStart, faults.DoJoin, faults.DoRest:
+		default:
+			units = append(units, &unit{steps: []int{i}})
+		}
+	}
+	return units
+}
+
+func workerUnits(p faults.Plan) []*unit {
+	return stepsBy(p, func(s faults.Step) string {
+		if s.Do == faults.DoStart {
+			return s.Process
+		}
+		return ""
+	})
+}
+
+// stepsBy makes a unit of all steps of the script with the same name, in the order of their first steps.
+func stepsBy(p faults.Plan, name func(faults.Step) string) []*unit {
+	byName := map[string]*unit{}
+	var units []*unit
+	for i, s := range p.Script {
+		n := name(s)
+		if n == "" {
+			continue
+		}
+		if byName[n] == nil {
+			byName[n] = &unit{}
+			units = append(units, byName[n])
+		}
+		byName[n].steps = append(byName[n].steps, i)
+	}
+	return units
+}
+
+// without is the trial without some of its units, and without what then speaks of nothing: joins of clients that are not there,
+// rules that could hit only them, ends of runs that nobody asks for.
+func without(trial faults.Saved, gone []*unit) faults.Saved {
+	rules, steps := map[string]bool{}, map[int]bool{}
+	for _, u := range gone {
+		rules[u.rule] = true
+		for _, i := range u.steps {
+			steps[i] = true
+		}
+	}
+	p := trial.Plan
+	absent, asked := map[string]bool{}, map[string]bool{}
+	for i, s := range p.Script {
+		if s.Run == "" || s.Process == "" || s.Do == faults.DoAwait {
+			continue
+		}
+		absent[s.Process] = steps[i]
+		asked[s.Run] = asked[s.Run] || s.Do == faults.DoRequest && !steps[i]
+	}
+	p.Script = nil
+	for i, s := range trial.Plan.Script {
+		if !steps[i] && !(s.Do == faults.DoJoin && absent[s.Process]) {
+			p.Script = append(p.Script, s)
+		}
+	}
+	p.Schedule, p.Reactions = faults.Schedule{}, maps.Clone(trial.Plan.Reactions)
+	for _, rule := range trial.Plan.Schedule {
+		if rules[rule.Name] || absent[rule.Process] {
+			delete(p.Reactions, rule.Name)
+			continue
+		}
+		p.Schedule = append(p.Schedule, rule)
+	}
+	if len(p.Reactions) == 0 {
+		p.Reactions = nil
+	}
+	smaller := trial
+	smaller.Plan = p
+	smaller.Expect.Runs = maps.Clone(trial.Expect.Runs)
+	maps.DeleteFunc(smaller.Expect.Runs, func(name string, _ faults.End) bool { return !asked[name] })
+	smaller.Expect.Answers = maps.Clone(trial.Expect.Answers)
+	maps.DeleteFunc(smaller.Expect.Answers, func(client string, _ string) bool { return absent[client] })
+	return smaller
+}

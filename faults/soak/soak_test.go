@@ -1,0 +1,235 @@
+package soak
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+func drawn(t *testing.T, r Round) faults.Saved {
+	t.Helper()
+	trial, err := r.Draw()
+	require.NoError(t, err)
+	return trial
+}
+
+// rounds are some of every engine and profile.
+func rounds() []Round {
+	var list []Round
+	for _, engine := range []string{temporal, handrolled} {
+		for number := range 60 {
+			list = append(list, Round{Engine: engine, Profile: ProfileOf(engine, 7, number), Seed: 7, Number: number, Refunds: 40, Faults: 25})
+		}
+	}
+	return list
+}
+
+func TestTheSameSeedDrawsTheSameTrialAndAnotherAnother(t *testing.T) {
+	r := rounds()[0]
+	require.Equal(t, drawn(t, r), drawn(t, r))
+	for _, other := range []Round{{r.Engine, r.Profile, 8, r.Number, 40, 25}, {r.Engine, r.Profile, 7, r.Number + 1, 40, 25}, {handrolled, r.Profile, 7, r.Number, 40, 25}} {
+		require.NotEqual(t, drawn(t, r).Plan, drawn(t, other).Plan)
+	}
+}
+
+func TestEveryDrawnTrialCanBeSavedAndRead(t *testing.T) {
+	for _, r := range rounds() {
+		trial := drawn(t, r)
+		text, err := json.Marshal(trial)
+		require.NoError(t, err)
+		got, err := faults.ParseSaved(text)
+		require.NoError(t, err)
+		require.Equal(t, trial, got)
+	}
+}
+
+func TestADrawnTrialBreaksNoRuleOfTheHarness(t *testing.T) {
+	for _, r := range rounds() {
+		trial := drawn(t, r)
+		promises, err := refund.ProfileNamed(r.Profile)
+		require.NoError(t, err)
+		clients, signalled := map[string]bool{}, map[string]bool{}
+		workers := map[string]bool{}
+		for _, s := range trial.Plan.Steps() {
+			if s.Background {
+				require.False(t, clients[s.Process], "client %s stands twice", s.Process)
+				clients[s.Process] = true
+			}
+			if s.Do == faults.DoStart {
+				require.False(t, workers[s.Process], "worker %s starts twice", s.Process)
+				workers[s.Process] = true
+			}
+		}
+		for _, rule := range trial.Plan.Schedule {
+			victim := rule.Victim
+			if victim == "" {
+				victim = rule.Process
+			}
+			if (rule.Action == faults.Kill || rule.Action == faults.Freeze) && victim != "provider" {
+				require.False(t, signalled[victim], "%s is hit twice, and a dead process cannot be", victim)
+				signalled[victim] = true
+				require.True(t, workers[victim] || clients[victim], victim)
+			}
+			if rule.Victim != "" {
+				require.Contains(t, []string{"a", "b", "c"}, rule.Victim, "a worker that has not started yet cannot be hit at the provider")
+			}
+			if rule.Action == faults.Kill && (workers[victim] || victim == "provider") || rule.Action == faults.Freeze {
+				require.NotEmpty(t, trial.Plan.Reactions[rule.Name], "somebody must go on after %s", rule.Name)
+			}
+			if rule.Action == faults.Duplicate && (rule.Point.Boundary == faults.ProviderCall || rule.Point.Boundary == faults.ProviderRecv) {
+				require.True(t, promises.Idempotent, "nobody promised anything about a send that the network doubles under %s", r.Profile)
+			}
+		}
+		last := trial.Plan.Script[len(trial.Plan.Script)-1]
+		require.Equal(t, faults.DoRest, last.Do)
+		require.Len(t, trial.Expect.Runs, 40)
+	}
+}
+
+func TestTheLotReachesEverythingThatIsAskedOfASoak(t *testing.T) {
+	seen := map[string]int{}
+	for _, r := range rounds() {
+		trial := drawn(t, r)
+		seen[string(r.Profile)]++
+		for _, rule := range trial.Plan.Schedule {
+			seen[string(rule.Action)]++
+			if rule.Process == "provider" && rule.Action == faults.Kill && rule.Victim == "" {
+				seen["provider killed"]++
+			}
+			if strings.HasPrefix(rule.Process, "request-") || strings.HasPrefix(rule.Process, "approve-") {
+				seen["client broken"]++
+			}
+		}
+		decisions := map[string]bool{}
+		for _, s := range trial.Plan.Script {
+			seen[string(s.Do)]++
+			if s.By == "alice" {
+				seen["the requester decides"]++
+			}
+			if s.Decision != "" {
+				if key := s.Run + s.Decision; decisions[key] {
+					seen["a decision id again"]++
+				} else {
+					decisions[key] = true
+				}
+			}
+		}
+		if trial.Plan.World.OwnServer {
+			seen["own server"]++
+		}
+	}
+	for _, what := range []string{
+		"full", "retention", "lenient", "lookup", "stale", "opaque", "local",
+		"kill", "freeze", "delay", "lose", "duplicate", "refuse", "abort", "provider killed", "client broken",
+		"request", "approve", "reject", "status", "settle", "order-version", "model", "provider", "catch-up", "cut", "silence", "restore",
+		"the requester decides", "a decision id again", "own server",
+	} {
+		require.NotZero(t, seen[what], what)
+	}
+}
+
+func TestOrdersDoNotBearAllThatIsAskedOfThem(t *testing.T) {
+	for _, r := range rounds() {
+		trial := drawn(t, r)
+		asked, bears := int64(0), int64(0)
+		for _, s := range trial.Plan.Script {
+			if s.Do == faults.DoRequest && slices.IndexFunc(trial.Plan.Script, func(o faults.Step) bool { return o.Do == faults.DoRequest && o.Run == s.Run }) >= 0 {
+				asked += s.Amount
+			}
+		}
+		for _, o := range trial.Plan.World.Orders {
+			bears += o.Captured
+		}
+		require.Greater(t, asked, bears)
+	}
+}
+
+func TestAProfileThatTheEngineDoesNotHaveIsRefused(t *testing.T) {
+	_, err := Round{Engine: temporal, Profile: refund.ProfileLocal, Refunds: 3}.Draw()
+	require.ErrorContains(t, err, "INVALID_PROFILE")
+	_, err = Round{Engine: handrolled, Profile: "none", Refunds: 3}.Draw()
+	require.Error(t, err)
+}
+
+func TestMinimalFindsWhatMatters(t *testing.T) {
+	list := make([]int, 40)
+	for i := range list {
+		list[i] = i
+	}
+	for _, needed := range [][]int{{}, {0}, {39}, {17}, {3, 30}, {5, 6, 7}, {0, 13, 26, 39}} {
+		asked := 0
+		got := minimal(list, func(part []int) bool {
+			asked++
+			for _, n := range needed {
+				if !slices.Contains(part, n) {
+					return false
+				}
+			}
+			return true
+		}, func() bool { return true })
+		require.Equal(t, needed, append([]int{}, got...))
+		require.Less(t, asked, 200)
+	}
+}
+
+func TestMinimalStopsWithItsBudget(t *testing.T) {
+	budget := 3
+	got := minimal([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(part []int) bool { budget--; return slices.Contains(part, 8) }, func() bool { return budget > 0 })
+	require.Contains(t, got, 8)
+	require.Zero(t, budget)
+}
+
+// A judge that is made up: the trial fails when one rule is there, and the refund that it hits, and its approval.
+func TestATrialShrinksToTheFaultAndTheRefundThatMatter(t *testing.T) {
+	trial := drawn(t, rounds()[61])
+	require.GreaterOrEqual(t, len(trial.Plan.Schedule), 20)
+	var rule faults.Rule
+	for _, r := range trial.Plan.Schedule { // one that needs no client
+		if len(trial.Plan.Reactions[r.Name]) > 0 {
+			rule = r
+		}
+	}
+	plays := 0
+	fails := func(s faults.Saved) bool {
+		plays++
+		has := func(do faults.Verb) bool {
+			return slices.ContainsFunc(s.Plan.Script, func(step faults.Step) bool { return step.Do == do && step.Run == "r17" })
+		}
+		hits := slices.ContainsFunc(s.Plan.Schedule, func(r faults.Rule) bool { return r == rule })
+		works := slices.ContainsFunc(s.Plan.Script, func(step faults.Step) bool { return step.Do == faults.DoStart })
+		return hits && works && has(faults.DoRequest) && has(faults.DoApprove)
+	}
+	require.True(t, fails(trial))
+	found := 0
+	small := Shrinker{Fails: fails, More: func() bool { return true }, Smaller: func(faults.Saved) { found++ }}.Shrink(trial)
+	require.Equal(t, faults.Schedule{rule}, small.Plan.Schedule)
+	require.Len(t, small.Plan.Reactions, 1)
+	require.Len(t, small.Expect.Runs, 1)
+	require.Contains(t, small.Expect.Runs, "r17")
+	var said []faults.Verb
+	for _, s := range small.Plan.Script {
+		said = append(said, s.Do)
+	}
+	require.Equal(t, []faults.Verb{faults.DoStart, faults.DoRequest, faults.DoJoin, faults.DoApprove, faults.DoRest}, said)
+	require.NotZero(t, found)
+	require.Less(t, plays, 250)
+	_, err := faults.ParseSaved(must(json.Marshal(small)))
+	require.NoError(t, err, "what is left is a trial")
+
+	story := Story(small)
+	require.Contains(t, story, "asks for refund r17")
+	require.Contains(t, story, "meanwhile\n  "+rule.Name+": when "+rule.Process+" stands")
+}
+
+func must(text []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
