@@ -1,0 +1,72 @@
+package evidence
+
+import (
+	"slices"
+
+	"refundlab/refund"
+)
+
+// Power is what one run of "lab power" showed.
+type Power struct {
+	Command   string         `json:"command"` // as the user typed it
+	StartedAt refund.Instant `json:"started_at"`
+	EndedAt   refund.Instant `json:"ended_at"`
+	Engines   []string       `json:"engines"`
+	Seed      uint64         `json:"seed"` // of what survives by lot
+	// NotRun says why this machine can play none of the trials, which then are all listed as NotRun.
+	NotRun string       `json:"not_run,omitempty"`
+	Trials []PowerTrial `json:"trials"`
+}
+
+// PowerTrial is one trial with a power failure, or one in which what would be left was looked at.
+type PowerTrial struct {
+	Name        string `json:"name"`
+	Engine      string `json:"engine"`
+	Profile     string `json:"profile"`
+	Volume      string `json:"volume"`      // the store that lost its power
+	Synchronous string `json:"synchronous"` // of that store: FULL as the product has it, or NORMAL or OFF in a control
+	Point       string `json:"point"`
+	Moment      string `json:"moment"` // the point in words
+	// Lot: of what was not synced, each sector survived with one chance in two; else nothing did.
+	Lot bool `json:"lot,omitempty"`
+	// Breaks is the invariant that a control must be found by; "" where what is lost contradicts nobody, for the reason in Why.
+	Breaks   string         `json:"breaks,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	Verdict  string         `json:"verdict"` // the judge's, or NotRun
+	Findings []PowerFinding `json:"findings,omitempty"`
+	TookMS   int64          `json:"took_ms"`
+}
+
+// PowerFinding is one of the judge's reasons.
+type PowerFinding struct {
+	Check string `json:"check"`
+	Text  string `json:"text"`
+}
+
+// NotRun is the verdict on a trial that the machine could not play. It is no pass.
+const NotRun = "not run"
+
+// Control tells whether the trial was played with a store that does not sync its commits.
+func (t PowerTrial) Control() bool { return t.Synchronous != "FULL" }
+
+// Caught tells whether a control was found by the invariant that it must break.
+func (t PowerTrial) Caught() bool {
+	return slices.ContainsFunc(t.Findings, func(f PowerFinding) bool { return f.Check == t.Breaks })
+}
+
+// Right tells whether the trial shows what it must: without syncs a violation of the named invariant, where one is named, and
+// with them none.
+func (t PowerTrial) Right() bool {
+	switch {
+	case t.Verdict == NotRun:
+		return false
+	case !t.Control():
+		return t.Verdict == "pass"
+	}
+	return t.Breaks == "" || t.Caught()
+}
+
+// Passed tells whether every trial was played and is right.
+func (p Power) Passed() bool {
+	return len(p.Trials) > 0 && !slices.ContainsFunc(p.Trials, func(t PowerTrial) bool { return !t.Right() })
+}
