@@ -124,8 +124,8 @@ func beforeTheProposal() []PowerTrial {
 		trials = append(trials, harmless(nothingTold, powerTrial(refund.ProfileFull, c.moment, "",
 			faults.Schedule{cutAt(journal, c.b, c.w, 1, "request-r1")}, expect, start("a"), request("r1"), rest)))
 	}
-	trials = append(trials, harmless("the client may not be answered yet", powerTrial(refund.ProfileFull, "the run is about to be claimed for the first time", "",
-		faults.Schedule{cutAt(journal, faults.Claim, faults.Before, 1, "a")}, expect, start("a"), request("r1"), rest)))
+	trials = append(trials, harmless("all that was told had been written back", powerTrial(refund.ProfileFull, "the run is about to be claimed for the first time", "",
+		faults.Schedule{cutAt(journal, faults.Claim, faults.Before, 1, "a")}, expect, request("r1"), flushed(journal), start("a"), rest)))
 	for _, c := range []struct {
 		b      faults.Boundary
 		w      faults.When
