@@ -25,9 +25,11 @@ var packages = []string{
 	"cmd/internal/children", "cmd/internal/cmdline", "cmd/internal/engineflags", "cmd/internal/orderfile",
 	"cmd/lab", "cmd/provider", "cmd/starter", "cmd/worker",
 	"comparison",
+	"controls",
 	"evidence",
 	"faults", "faults/harness", "faults/inject", "faults/lossfs", "faults/scenarios", "faults/soak",
 	"handrolled",
+	"model",
 	"provider", "provider/ledger", "provider/server",
 	"refund",
 	"temporalserver",
@@ -53,12 +55,20 @@ var reaches = []struct {
 		reason: "the vocabulary and the rules must give everyone the same answer: no I/O libraries, no clock, nobody's types",
 	},
 	{
+		from: []string{"controls"}, only: []string{"std"},
+		reason: "a control is data about sources: it neither builds nor plays anything",
+	},
+	{
 		from: []string{"faults"}, only: []string{"std"},
 		reason: "hooks stand in every process under test: what they import, every process would carry",
 	},
 	{
 		from: []string{"faults/scenarios", "faults/soak"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},
 		reason: "a scenario, and a trial drawn by lot, is data: it runs on any engine because it can name none",
+	},
+	{
+		from: []string{"model"}, only: []string{"std", "golang.org/x/text/...", "refund"},
+		reason: "the model explores the shared rules and nothing else: what it knew of an engine it could not check in one",
 	},
 	{
 		from: []string{"evidence"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},

@@ -94,6 +94,7 @@ var owned = map[string]struct{ duty, owner string }{
 	"comparison":      {dutySuite, apparatus},
 	"evidence":        {dutySuite, apparatus},
 	"faults":          {dutySuite, apparatus},
+	"model":           {dutySuite, apparatus},
 	"binaries":        {dutyServers, apparatus},
 	"devserver":       {dutyServers, apparatus},
 	"temporalserver":  {dutyServers, apparatus},
