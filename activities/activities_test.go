@@ -385,3 +385,18 @@ func TestDecidesSeesReceiptsAndRefusals(t *testing.T) {
 	}
 	require.False(t, activities.Decides([]byte("not JSON")))
 }
+
+func TestThePauseThatTheFarSideAskedForIsKept(t *testing.T) {
+	in := intake(t, refund.ProfileFull)
+	pause := func(t *testing.T, after int64) time.Duration {
+		p := newPorts()
+		p.answer = provider.Answer{Observation: refund.ObservedAmbiguous, RetryAfterMS: after}
+		_, err := execute[activities.AskResult](t, p, activities.LookUp, activities.AskRequest{Intake: in, Round: 1})
+		var failed *temporal.ApplicationError
+		require.ErrorAs(t, err, &failed)
+		return failed.NextRetryDelay()
+	}
+	require.Zero(t, pause(t, 0), "the retry policy decides")
+	require.Equal(t, time.Minute, pause(t, 60_000))
+	require.Equal(t, in.Terms.Pause(1), pause(t, 1), "and never less than our own")
+}

@@ -1,8 +1,11 @@
 package activities
 
 import (
+	"context"
 	"slices"
+	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"refundlab/provider"
@@ -17,19 +20,28 @@ var Permanent = []string{
 }
 
 // failure turns an error of a port into one that crosses Temporal with its code as type. It must stay the outermost error:
-// Temporal looks at no other.
-func failure(err error) error {
+// Temporal looks at no other. pause is that before the next attempt, 0 the retry policy's.
+func failure(err error, pause time.Duration) error {
 	code := string(refund.CodeOf(err))
 	return temporal.NewApplicationErrorWithOptions(err.Error(), code, temporal.ApplicationErrorOptions{
-		NonRetryable: slices.Contains(Permanent, code),
+		NonRetryable: slices.Contains(Permanent, code), NextRetryDelay: pause,
 	})
+}
+
+// asked is the pause before the next attempt where the far side asked for one, and never shorter than our own; 0 leaves it
+// to the retry policy.
+func asked(ctx context.Context, terms refund.Terms, later time.Duration) time.Duration {
+	if later == 0 {
+		return 0
+	}
+	return max(later, terms.Pause(int(activity.GetInfo(ctx).Attempt)))
 }
 
 // unanswered asks Temporal to try again after an answer that decides nothing. It is part of the plan, so it is benign: a log
 // line, no alarm.
-func unanswered(answer provider.Answer) error {
+func unanswered(answer provider.Answer, pause time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(string(answer.Observation)+": "+answer.Detail, string(answer.Observation), temporal.ApplicationErrorOptions{
 		Details:  []any{answer},
-		Category: temporal.ApplicationErrorCategoryBenign,
+		Category: temporal.ApplicationErrorCategoryBenign, NextRetryDelay: pause,
 	})
 }

@@ -22,7 +22,7 @@ func (a *Activities) Notify(ctx context.Context, request NotifyRequest) (NotifyR
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(request.Timeout)*time.Millisecond)
 	defer cancel()
 	if err := a.Notices.Send(ctx, request.Notice); err != nil {
-		return NotifyResult{}, failure(err)
+		return NotifyResult{}, failure(err, 0)
 	}
 	return NotifyResult{}, nil
 }

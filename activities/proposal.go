@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"refundlab/provider"
 	"refundlab/refund"
 )
 
@@ -30,7 +31,7 @@ func (a *Activities) CheckOrder(ctx context.Context, request CheckOrderRequest) 
 		return CheckOrderResult{Rejected: refund.CodeOrderNotFound}, nil
 	}
 	if err != nil {
-		return CheckOrderResult{}, failure(err)
+		return CheckOrderResult{}, failure(err, asked(ctx, in.Terms, provider.RetryAfter(err)))
 	}
 	return CheckOrderResult{Order: order, Rejected: refund.CheckOrder(in.Request, order, 0)}, nil
 }
@@ -60,7 +61,7 @@ func (a *Activities) Propose(ctx context.Context, request ProposeRequest) (Propo
 	defer cancel()
 	proposal, err := a.Model.Propose(calling, request.Intake, request.Order)
 	if err != nil {
-		return ProposeResult{}, failure(err)
+		return ProposeResult{}, failure(err, asked(ctx, request.Intake.Terms, provider.RetryAfter(err)))
 	}
 	return ProposeResult{Proposal: proposal}, nil
 }

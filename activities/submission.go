@@ -38,7 +38,7 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	in, attempt := request.Intake, int64(info.Attempt)
 	profile, err := refund.ProfileNamed(in.Terms.Profile)
 	if err != nil {
-		return SubmitResult{}, failure(err)
+		return SubmitResult{}, failure(err, 0)
 	}
 	handedOn := request.RunID != "" && request.RunID != info.WorkflowExecution.RunID
 	sent := request.Sent || attempt > 1 || handedOn
@@ -70,7 +70,7 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 		}
 	}
 	if answer.Observation == refund.ObservedAmbiguous && profile.Idempotent {
-		return SubmitResult{}, unanswered(answer)
+		return SubmitResult{}, unanswered(answer, asked(ctx, in.Terms, answer.Later()))
 	}
 	return SubmitResult{Answer: answer, Sent: sent || answer.Observation != refund.ObservedUnsent}, nil
 }
@@ -95,7 +95,7 @@ func (a *Activities) LookUp(ctx context.Context, request AskRequest) (AskResult,
 	fence := fenceOf(ctx, request.Round)
 	answer := a.bounded(request.Intake).LookUp(ctx, request.Intake, &fence)
 	if answer.Observation == refund.ObservedNotFound || answer.Observation == refund.ObservedAmbiguous {
-		return AskResult{}, unanswered(answer)
+		return AskResult{}, unanswered(answer, asked(ctx, request.Intake.Terms, answer.Later()))
 	}
 	return AskResult{Answer: answer}, nil
 }
@@ -107,7 +107,7 @@ func (a *Activities) Close(ctx context.Context, request AskRequest) (AskResult, 
 	}
 	answer := a.bounded(request.Intake).Close(ctx, request.Intake, fenceOf(ctx, request.Round))
 	if answer.Observation == refund.ObservedAmbiguous {
-		return AskResult{}, unanswered(answer)
+		return AskResult{}, unanswered(answer, asked(ctx, request.Intake.Terms, answer.Later()))
 	}
 	return AskResult{Answer: answer}, nil
 }

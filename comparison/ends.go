@@ -143,7 +143,7 @@ func (t *trial) sent(boundary faults.Boundary, id refund.OperationID) int {
 			continue // another caller that the script plays
 		}
 		switch c.Reply {
-		case faults.Refuse:
+		case faults.Refuse, faults.Drop:
 		case faults.Duplicate:
 			n += 2
 		default:

@@ -246,7 +246,7 @@ func explain(trial evidence.Trial, hit evidence.Fired) string {
 		return "none: counted from the release"
 	case faults.Duplicate:
 		return "none"
-	case faults.Lose, faults.Refuse: // the caller sees it at once
+	case faults.Lose, faults.Refuse, faults.Drop: // the caller sees it at once
 		return backoff
 	case faults.Kill, faults.Freeze:
 	default:

@@ -65,7 +65,7 @@ func completeness(t *trial) []string {
 // proofs are what the harness must have seen before an action counts.
 var proofs = map[faults.Action]string{
 	faults.Kill: "signal 9", faults.Freeze: "state T", faults.Hold: "released", faults.Delay: "delayed",
-	faults.Lose: "answered", faults.Duplicate: "answered", faults.Refuse: "answered", faults.Abort: "answered",
+	faults.Lose: "answered", faults.Duplicate: "answered", faults.Refuse: "answered", faults.Drop: "answered", faults.Abort: "answered",
 	faults.PowerCut: "power lost", faults.Inspect: "inspected",
 }
 
@@ -206,7 +206,7 @@ func sightings(t *trial) []string {
 			seen = len(filter(t.Provider.Received, func(r evidence.Received) bool { return r.Outcome == w.Outcome }))
 		} else {
 			seen = len(filter(t.Trace, func(c evidence.Crossing) bool {
-				return c.Point.String() == w.Point && (w.Process == "" || c.Process == w.Process)
+				return c.Point.String() == w.Point && (w.Process == "" || c.Process == w.Process) && (!w.Refused || refused(c))
 			}))
 		}
 		if seen < w.Least {

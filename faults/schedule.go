@@ -21,6 +21,7 @@ const (
 	Lose      Action = "lose"      // the answer is lost: the effect stands, the caller sees a cut connection
 	Duplicate Action = "duplicate" // the message is sent twice
 	Refuse    Action = "refuse"    // the message is answered with a 503 and goes nowhere
+	Drop      Action = "drop"      // the message is lost on its way: nothing arrives, the caller sees a cut connection
 	Abort     Action = "abort"     // at the provider's commit: roll back and answer nobody
 	// PowerCut takes the power from a lossy volume and from every process that uses it: what was not synced is gone, the
 	// processes die by SIGKILL, and whoever starts next finds what is on the disk.
@@ -80,12 +81,15 @@ func (s Schedule) Validate() error {
 			return fmt.Errorf("rule %q: point %q is unknown", rule.Name, rule.Point)
 		}
 		switch rule.Action {
-		case Kill, Freeze, Hold, Delay, Lose, Duplicate, Refuse, Abort, PowerCut, Inspect:
+		case Kill, Freeze, Hold, Delay, Lose, Duplicate, Refuse, Drop, Abort, PowerCut, Inspect:
 		default:
 			return fmt.Errorf("rule %q: action %q is unknown", rule.Name, rule.Action)
 		}
 		if aboutVolume := rule.Action == PowerCut || rule.Action == Inspect; aboutVolume != (rule.Volume != "") {
 			return fmt.Errorf("rule %q: %s with volume %q: %s and %s need one, and nothing else has one", rule.Name, rule.Action, rule.Volume, PowerCut, Inspect)
+		}
+		if rule.Action == Drop && rule.Point.When != Before {
+			return fmt.Errorf("rule %q: a message is lost before a boundary, behind it its answer is: write %s", rule.Name, Lose)
 		}
 		if (rule.Action == Delay) != (rule.DelayMS > 0) || rule.DelayMS < 0 {
 			return fmt.Errorf("rule %q: %s with a delay of %d ms: delay needs more than zero, and nothing else has one", rule.Name, rule.Action, rule.DelayMS)

@@ -50,6 +50,7 @@ func TestARuleThatCouldNeverFireIsRefused(t *testing.T) {
 		{"an action that does nothing", `[{"name":"a","point":"intent.after","nth":1,"action":"continue"}]`, `action "continue"`},
 		{"a delay without its time", `[{"name":"a","point":"intent.after","nth":1,"action":"delay"}]`, `delay needs more than zero`},
 		{"a time that is no delay's", `[{"name":"a","point":"intent.after","nth":1,"action":"hold","delay_ms":5}]`, `nothing else has one`},
+		{"a message that is lost behind its boundary", `[{"name":"a","point":"intent.after","nth":1,"action":"drop"}]`, `write lose`},
 		{"a misspelt key", `[{"name":"a","point":"intent.after","nth":1,"action":"kill","vicitm":"A"}]`, `"vicitm"`},
 		{"an object", `{"name":"a"}`, "not a JSON list"},
 		{"cut off", `[{"name":"a"`, "not a JSON list"},

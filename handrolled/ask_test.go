@@ -323,3 +323,21 @@ func TestAnOutcomeIsFinal(t *testing.T) {
 	}
 	require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
 }
+
+func TestWhoWasToldWhenToComeBackComesNoEarlier(t *testing.T) {
+	for _, profile := range []refund.ProfileName{refund.ProfileFull, refund.ProfileLookup} {
+		t.Run(string(profile), func(t *testing.T) {
+			store, clock := newStore(t)
+			run := approved(t, store, refund.Terms{Profile: profile})
+			w := newWorld()
+			answers(provider.Answer{Observation: refund.ObservedAmbiguous, RetryAfterMS: 5_000})(t, store, clock, w)
+			w.lookUp = receiptAnswer // a second submit is answered well anyway
+			clock.pass(4_999 * time.Millisecond)
+			drive(t, store, w, "A")
+			require.Equal(t, 1, w.reached("submit")+w.reached("lookup"), "the usual pause would have been over")
+			clock.pass(time.Millisecond)
+			drive(t, store, w, "A")
+			require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
+		})
+	}
+}

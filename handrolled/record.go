@@ -3,7 +3,9 @@ package handrolled
 import (
 	"context"
 	"math"
+	"time"
 
+	"refundlab/provider"
 	"refundlab/refund"
 )
 
@@ -60,7 +62,7 @@ func (s *Store) RecordProposal(ctx context.Context, lease Lease, proposal refund
 func (s *Store) RecordNoProposal(ctx context.Context, lease Lease, cause error) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
 		// A run that cannot get its proposal still ends at its deadline, however long the pause (I11).
-		if err := tx.pause(lease, run, run.Facts.Intake.DecideBy()); err != nil {
+		if err := tx.pause(lease, run, provider.RetryAfter(cause), run.Facts.Intake.DecideBy()); err != nil {
 			return err
 		}
 		return tx.fact(lease, refund.FactObservation, "PROPOSE", string(refund.CodeOf(cause)), map[string]string{"detail": cause.Error()})
@@ -102,7 +104,7 @@ func (s *Store) RecordObservation(ctx context.Context, lease Lease, o Observed) 
 		if o.Hold {
 			err = tx.asOwner(lease, "due_at = NULL, lease_until = ?", tx.now)
 		} else {
-			err = tx.pause(lease, run, math.MaxInt64)
+			err = tx.pause(lease, run, o.Answer.Later(), math.MaxInt64)
 		}
 		if err != nil {
 			return err
@@ -186,9 +188,10 @@ func (tx *transaction) fact(lease Lease, kind refund.FactKind, ref, code string,
 	return tx.record(lease.OperationID, kind, lease.Owner, lease.Generation, ref, code, body)
 }
 
-// pause ends the lease and makes the run due again after the terms' pause, and no later than latest.
-func (tx *transaction) pause(lease Lease, run Run, latest refund.Instant) error {
-	due := min(latest, tx.now.Add(run.Facts.Intake.Terms.Pause(run.Asks+1)))
+// pause ends the lease and makes the run due again after the terms' pause, or the longer one that the far side asked for, and no
+// later than latest.
+func (tx *transaction) pause(lease Lease, run Run, asked time.Duration, latest refund.Instant) error {
+	due := min(latest, tx.now.Add(max(asked, run.Facts.Intake.Terms.Pause(run.Asks+1))))
 	return tx.asOwner(lease, "asks = asks + 1, due_at = ?, lease_until = ?", due, tx.now)
 }
 

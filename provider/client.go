@@ -58,7 +58,7 @@ func (c *Client) Order(ctx context.Context, tenant, order string) (refund.Order,
 			return refund.Order{}, refund.Errorf(refund.CodeOrderNotFound, "%s", problem.Message)
 		}
 	}
-	return refund.Order{}, refund.Errorf(refund.CodeUnavailable, "order %q cannot be read: status %d", order, status)
+	return refund.Order{}, refund.Wrap(refund.CodeUnavailable, laterBecause(retryAfter(status, header)), "order %q cannot be read: status %d", order, status)
 }
 
 // Submit sends a refund. A provider that is known to have another profile than the one the run relies on gets nothing: what
@@ -81,12 +81,16 @@ func (c *Client) Close(ctx context.Context, in refund.Intake, fence refund.Fence
 	return c.ask(ctx, in, "/v1/refunds/close", Query{Ref: RefOf(in), Fence: &fence})
 }
 
-func (c *Client) ask(ctx context.Context, in refund.Intake, path string, body any) Answer {
-	status, _, answer, err := c.call(ctx, http.MethodPost, path, body)
+func (c *Client) ask(ctx context.Context, in refund.Intake, path string, message any) Answer {
+	status, header, body, err := c.call(ctx, http.MethodPost, path, message)
 	if err != nil {
 		return Answer{Observation: refund.ObservedAmbiguous, Detail: err.Error()}
 	}
-	return read(in, status, answer)
+	answer := read(in, status, body)
+	if answer.Observation == refund.ObservedAmbiguous {
+		answer.RetryAfterMS = retryAfter(status, header).Milliseconds()
+	}
+	return answer
 }
 
 // read says what an answer shows. Whatever is not the provider's own word about this very operation is ambiguous (I4): a

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"time"
 
 	"refundlab/refund"
 )
@@ -51,7 +52,12 @@ type Answer struct {
 	Refusal     refund.Code        `json:"refusal,omitempty"` // with REFUSAL and UNSENT
 	Fence       refund.Fence       `json:"fence"`             // with STALE_FENCE: the provider's current pair
 	Detail      string             `json:"detail,omitempty"`  // for a person: status, conflict, cause
+	// RetryAfterMS is how long the far side asked to be left alone, in milliseconds, with AMBIGUOUS and UNSENT; 0 when it did not.
+	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 }
+
+// Later is RetryAfterMS as a time.
+func (a Answer) Later() time.Duration { return time.Duration(a.RetryAfterMS) * time.Millisecond }
 
 // Refunds is the refund service. The intake is passed so that a receipt is checked before the caller sees it
 // (refund.CheckReceipt): an Answer with RECEIPT carries one that is right. Calls end with an Answer, also when nothing came
@@ -89,7 +95,7 @@ type Notices interface {
 func CheckAndSubmit(ctx context.Context, refunds Refunds, in refund.Intake, decision refund.Decision, fence refund.Fence, now func() refund.Instant) Answer {
 	order, err := refunds.Order(ctx, in.Request.Tenant, in.Request.Order)
 	if err != nil && refund.CodeOf(err) != refund.CodeOrderNotFound {
-		return Answer{Observation: refund.ObservedUnsent, Detail: err.Error()}
+		return Answer{Observation: refund.ObservedUnsent, Detail: err.Error(), RetryAfterMS: RetryAfter(err).Milliseconds()}
 	}
 	if code := refund.CheckOrder(in.Request, order, decision.OrderVersion); code != "" {
 		return Answer{Observation: refund.ObservedUnsent, Refusal: code, Detail: "the order no longer allows it"}

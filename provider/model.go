@@ -132,10 +132,16 @@ func (m *ModelClient) Propose(ctx context.Context, in refund.Intake, order refun
 // brief shortens the SDK's error, whose text repeats the request's URL and the whole body.
 func brief(err error) error {
 	var status *openai.Error
-	if errors.As(err, &status) {
-		return fmt.Errorf("status %d", status.StatusCode)
+	if !errors.As(err, &status) {
+		return err
 	}
-	return err
+	text := fmt.Sprintf("status %d", status.StatusCode)
+	if status.Response != nil {
+		if after := laterBecause(retryAfter(status.StatusCode, status.Response.Header)); after != nil {
+			return fmt.Errorf("%s: %w", text, after)
+		}
+	}
+	return errors.New(text)
 }
 
 // maxCompletion bounds a model's whole answer in bytes: the text of MaxModelAnswer, escaped, in its envelope.

@@ -75,7 +75,7 @@ func (r *run) ask(action refund.Action) {
 	}
 	r.asking = false
 	r.show(r.ctx)
-	if r.last.Observation == refund.ObservedAmbiguous && action == refund.ActSend && !r.profile.Idempotent {
+	if r.last.Observation == refund.ObservedAmbiguous && action == refund.ActSend && !r.profile.Idempotent && r.last.RetryAfterMS == 0 {
 		return // look it up at once
 	}
 	switch {
@@ -83,6 +83,6 @@ func (r *run) ask(action refund.Action) {
 		r.last.Observation == refund.ObservedUnsent && r.last.Refusal == "",
 		// Refused by a fence that this round was not behind: the next round would be no better at once.
 		r.last.Observation == refund.ObservedStaleFence && r.last.Fence.Term < round && r.failsClosed():
-		r.pause(r.Intake.Terms.Pause(r.asks))
+		r.pause(max(r.Intake.Terms.Pause(r.asks), r.last.Later()))
 	}
 }

@@ -53,8 +53,8 @@ func sendContext(ctx context.Context, reply faults.Reply) (context.Context, cont
 	return context.WithTimeout(context.WithoutCancel(ctx), heldBound)
 }
 
-// errCut is what a caller sees of an answer that was lost: no status, no body, nothing that speaks of the effect.
-var errCut = errors.New("connection cut before the answer arrived")
+// errCut is what a caller sees of a request or an answer that was lost: no status, no body, nothing that speaks of the effect.
+var errCut = errors.New("connection cut")
 
 // with returns a copy of a with one more detail.
 func with(a faults.Announcement, key, value string) faults.Announcement {

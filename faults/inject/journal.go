@@ -28,7 +28,7 @@ type journal struct {
 func transact[T any](ctx context.Context, g gate, b faults.Boundary, a faults.Announcement, commit func(context.Context) (T, error)) (T, error) {
 	var none T
 	reply := g.before(ctx, b, a)
-	if reply.Action == faults.Refuse {
+	if reply.Action == faults.Refuse || reply.Action == faults.Drop {
 		return none, refund.Errorf(refund.CodeUnavailable, "the store could not be reached")
 	}
 	sending, cancel := sendContext(ctx, reply)

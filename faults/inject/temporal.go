@@ -69,6 +69,9 @@ func (i *interceptor) intercept(ctx context.Context, method string, request, rep
 	if answer.Action == faults.Refuse {
 		return status.Error(codes.Unavailable, "refused on the way to the server")
 	}
+	if answer.Action == faults.Drop {
+		return status.Error(codes.Unavailable, errCut.Error())
+	}
 	// The SDK bounds a call to ten seconds, the time at the point included. Held longer, the message would never leave.
 	sending, cancel := sendContext(ctx, answer)
 	defer cancel()

@@ -43,6 +43,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !known {
 		return t.base.RoundTrip(request)
 	}
+	if request.Context().Err() != nil { // a real transport sends nothing for a caller that has given up already
+		return nil, context.Cause(request.Context())
+	}
 	body, err := readAll(request.Body)
 	if err != nil {
 		return nil, fmt.Errorf("request body: %w", err)
@@ -66,6 +69,9 @@ func (t *transport) exchange(request *http.Request, boundary faults.Boundary, bo
 	reply := t.gate.before(request.Context(), boundary, announcement)
 	if reply.Action == faults.Refuse {
 		return answer(request, http.StatusServiceUnavailable, nil, nil), nil
+	}
+	if reply.Action == faults.Drop {
+		return nil, errCut
 	}
 	ctx, cancel := sendContext(request.Context(), reply)
 	defer cancel()

@@ -134,6 +134,15 @@ func TestRefusedRequestNeverLeaves(t *testing.T) {
 	require.Empty(t, arrived)
 }
 
+func TestLostRequestNeverLeavesAndItsCallerSeesACutConnection(t *testing.T) {
+	stage, announcer := newStage(t)
+	url, arrived := farSide(t)
+	done := call(t.Context(), announcer, "POST", url+"/v1/refunds", submission)
+	stage.answer("provider-call.before", faults.Drop)
+	require.ErrorIs(t, receive(t, done).err, errCut)
+	require.Empty(t, arrived)
+}
+
 func TestHeldRequestGoesOutAfterItsCallerHasGivenUp(t *testing.T) {
 	stage, announcer := newStage(t)
 	url, arrived := farSide(t)

@@ -29,6 +29,7 @@ type bookEntry struct {
 	// What is still queued, whole, after each change; and the clock's offset in milliseconds.
 	ModelAnswers *[]ModelAnswer `json:"model_answers,omitempty"`
 	Answers      *[]string      `json:"answers,omitempty"`
+	Instead      *[]unprocessed `json:"instead,omitempty"`
 	OffsetMS     *int64         `json:"offset_ms,omitempty"`
 }
 
@@ -148,6 +149,9 @@ func (s *Server) recall(entries []bookEntry) {
 		}
 		if e.Answers != nil {
 			s.faulty.kinds = *e.Answers
+		}
+		if e.Instead != nil {
+			s.faulty.instead = *e.Instead
 		}
 		if e.OffsetMS != nil {
 			s.offset.Store(*e.OffsetMS)

@@ -39,10 +39,11 @@ func (s *Server) addControl(mux *http.ServeMux) {
 		return c, s.simulator.queue(c.Answers)
 	}))
 	mux.HandleFunc("POST /control/answer", control(s, func(_ context.Context, c struct {
-		Kind  string `json:"kind"`
-		Count int    `json:"count"`
+		Kind         string `json:"kind"`
+		Count        int    `json:"count"`
+		RetryAfterMS int64  `json:"retry_after_ms"`
 	}) (any, error) {
-		return c, s.faulty.add(c.Kind, c.Count)
+		return c, s.faulty.add(c.Kind, c.Count, c.RetryAfterMS)
 	}))
 	mux.HandleFunc("POST /control/quiesce", control(s, s.quiesce))
 	mux.HandleFunc("GET /control/evidence", func(w http.ResponseWriter, r *http.Request) {

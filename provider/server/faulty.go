@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"refundlab/provider"
 	"refundlab/refund"
 )
 
@@ -18,22 +19,76 @@ const (
 	otherDigestReceipt = "other-digest-receipt"
 )
 
-// faultyAnswers is a queue of them. Whatever is answered, the effect of the submit stands.
-type faultyAnswers struct {
-	mu    sync.Mutex
-	book  *book
-	kinds []string
+// Kinds that stand in the place of the submit itself: nothing is processed.
+const (
+	inProgress = "in-progress" // a 409 of a provider that is still at work on an earlier request
+	busy       = "busy"        // a 429 that says when to come back
+)
+
+// unprocessed is one of them.
+type unprocessed struct {
+	Kind         string `json:"kind"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // told in whole seconds, rounded up
 }
 
-// add queues n answers of a kind.
+// faultyAnswers are two queues. Of the kinds that come after the submit, the effect stands whatever is answered.
+type faultyAnswers struct {
+	mu      sync.Mutex
+	book    *book
+	kinds   []string
+	instead []unprocessed
+}
+
+// addInstead queues n answers in the place of processing.
 //
 // Errors: INVALID_BODY.
-func (f *faultyAnswers) add(kind string, n int) error {
-	if kind != malformedReceipt && kind != foreignReceipt && kind != otherDigestReceipt && errorStatus(kind) == 0 {
-		return refund.Errorf(refund.CodeInvalidBody, "kind %q is unknown: it is %s, %s, %s, or status- and a number from 400 to 599", kind, malformedReceipt, foreignReceipt, otherDigestReceipt)
+func (f *faultyAnswers) addInstead(u unprocessed, n int) error {
+	if u.RetryAfterMS < 0 || (u.RetryAfterMS > 0) != (u.Kind == busy) {
+		return refund.Errorf(refund.CodeInvalidBody, "kind %q with retry_after_ms %d: %s needs one, and nothing else has one", u.Kind, u.RetryAfterMS, busy)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range n {
+		f.instead = append(f.instead, u)
+	}
+	f.book.note(bookEntry{Instead: &f.instead})
+	return nil
+}
+
+// replaces answers a submit before it is processed, or returns false.
+func (f *faultyAnswers) replaces(w http.ResponseWriter, ref provider.Ref) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.instead) == 0 {
+		return false
+	}
+	next := f.instead[0]
+	f.instead = f.instead[1:]
+	f.book.note(bookEntry{Instead: &f.instead})
+	problem := provider.Problem{Code: refund.CodeUnavailable, OperationID: ref.OperationID, Message: "an earlier request under this operation id is still in progress"}
+	status := http.StatusConflict
+	if next.Kind == busy {
+		status, problem.Message = http.StatusTooManyRequests, "too many requests"
+		w.Header().Set("Retry-After", wholeSeconds(next.RetryAfterMS))
+	}
+	writeJSON(w, status, problem)
+	return true
+}
+
+func wholeSeconds(ms int64) string { return strconv.FormatInt((ms+999)/1000, 10) }
+
+// add queues n answers of a kind, those in the place of processing among them; retryAfterMS is of busy alone.
+//
+// Errors: INVALID_BODY.
+func (f *faultyAnswers) add(kind string, n int, retryAfterMS int64) error {
 	if n < 1 || n > 1000 {
 		return refund.Errorf(refund.CodeInvalidBody, "count is %d: it must be from 1 to 1000", n)
+	}
+	if kind == inProgress || kind == busy || retryAfterMS != 0 {
+		return f.addInstead(unprocessed{kind, retryAfterMS}, n)
+	}
+	if kind != malformedReceipt && kind != foreignReceipt && kind != otherDigestReceipt && errorStatus(kind) == 0 {
+		return refund.Errorf(refund.CodeInvalidBody, "kind %q is unknown: it is %s, %s, %s, %s, %s, or status- and a number from 400 to 599", kind, inProgress, busy, malformedReceipt, foreignReceipt, otherDigestReceipt)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -230,6 +230,19 @@ func TestARefusedSubmitIsNotProcessed(t *testing.T) {
 	require.Equal(t, []string{"submit refused-by-control"}, outcomes(world))
 }
 
+func TestASubmitThatIsLostAtTheDoorIsNotProcessedAndNotAnswered(t *testing.T) {
+	h, announcer := newHarness(t)
+	w := serve(t, refund.ProfileFull, withAnnouncer(announcer))
+	answer := w.async(t.Context(), w.intake("r1"), refund.Fence{Term: 1})
+	h.at(t, received).answer(faults.Drop)
+	seen := receive(t, answer, "the answer")
+	require.Equal(t, refund.ObservedAmbiguous, seen.Observation)
+	require.Contains(t, seen.Detail, "EOF")
+	world := w.rest()
+	require.Empty(t, world.Ledger)
+	require.Equal(t, []string{"submit refused-by-control"}, outcomes(world))
+}
+
 func TestADoubledSubmitArrivesTwice(t *testing.T) {
 	for _, c := range []struct {
 		profile  refund.ProfileName

@@ -31,6 +31,8 @@ func (p *passage) arrive() {
 	switch p.announce(faults.ProviderRecv, faults.Before, "") {
 	case faults.Refuse:
 		p.refused = true
+	case faults.Drop:
+		p.refused, p.lost = true, true
 	case faults.Duplicate:
 		p.duplicated = true
 	}

@@ -51,7 +51,15 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	p.arrive()
 	if p.refused {
 		s.record.decide(received, "refused-by-control", refund.CodeUnavailable)
+		if p.lost {
+			s.cut(w)
+			return
+		}
 		s.writeError(w, submission.OperationID, refund.Errorf(refund.CodeUnavailable, "refused by the control surface: nothing was processed"))
+		return
+	}
+	if s.faulty.replaces(w, submission.Ref) {
+		s.record.decide(received, "refused-by-control", refund.CodeUnavailable)
 		return
 	}
 	a := s.accept(p, submission, received)

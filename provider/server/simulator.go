@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -138,7 +137,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	case errorStatus(answer.Kind) != 0:
 		if answer.RetryAfterMS > 0 {
-			w.Header().Set("Retry-After", strconv.FormatInt((answer.RetryAfterMS+999)/1000, 10))
+			w.Header().Set("Retry-After", wholeSeconds(answer.RetryAfterMS))
 		}
 		chatError(w, errorStatus(answer.Kind), "simulated "+answer.Kind)
 		return
