@@ -201,7 +201,7 @@ func TestADecisionAgainstTheDeadlineInBothOrders(t *testing.T) {
 	})
 	t.Run("both at once", func(t *testing.T) { // B04
 		path, clock := journalPath(t), clockAt(1000)
-		stores := []*Store{openAt(t, path, Options{Clock: clock.now}), openAt(t, path, Options{Clock: clock.now})}
+		stores := []*Store{openAt(t, path, Options{Clock: clock.read}), openAt(t, path, Options{Clock: clock.read})}
 		for n := range 60 {
 			_, _, err := stores[0].Admit(bounded(t), request(n), terms(t, refund.Terms{DecideWithin: 100, CommitWithin: 10_000}), "client")
 			require.NoError(t, err)

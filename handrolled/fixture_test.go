@@ -32,7 +32,10 @@ func clockAt(at refund.Instant) *hands {
 func (h *hands) set(at refund.Instant) { h.at.Store(int64(at)) }
 func (h *hands) pass(d time.Duration)  { h.at.Add(d.Milliseconds()) }
 func (h *hands) now() refund.Instant   { return refund.Instant(h.at.Load()) }
-func journalPath(t testing.TB) string  { return filepath.Join(t.TempDir(), "journal.db") }
+
+// read is the clock of a store: what the hands show, whatever the file has seen.
+func (h *hands) read(refund.Instant) refund.Instant { return h.now() }
+func journalPath(t testing.TB) string               { return filepath.Join(t.TempDir(), "journal.db") }
 func bounded(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
@@ -49,7 +52,7 @@ func openAt(t testing.TB, path string, options Options) *Store {
 // newStore is a fresh journal under a clock that stands at 1000.
 func newStore(t testing.TB) (*Store, *hands) {
 	clock := clockAt(1000)
-	return openAt(t, journalPath(t), Options{Clock: clock.now}), clock
+	return openAt(t, journalPath(t), Options{Clock: clock.read}), clock
 }
 
 func request(n int) refund.Request {

@@ -25,7 +25,7 @@ type write struct {
 // arrive brings a run to that moment by nothing but claims, and then writes.
 func arrive(t *testing.T, w write) error {
 	clock := clockAt(0)
-	store := openAt(t, journalPath(t), Options{Clock: clock.now})
+	store := openAt(t, journalPath(t), Options{Clock: clock.read})
 	admit(t, store, refund.Terms{})
 	var last Run
 	for generation := int64(1); generation <= w.Current; generation++ {

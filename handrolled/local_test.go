@@ -55,7 +55,7 @@ func (b breaking) Accept(ctx context.Context, tx *sql.Tx, in refund.Intake, s pr
 
 func TestALocalRefundThatDoesNotCommitLeavesNothing(t *testing.T) {
 	clock := clockAt(1000)
-	store := openAt(t, journalPath(t), Options{Clock: clock.now, Ledger: breaking{FileLedger()}})
+	store := openAt(t, journalPath(t), Options{Clock: clock.read, Ledger: breaking{FileLedger()}})
 	seed(t, store)
 	run := approved(t, store, refund.Terms{Profile: refund.ProfileLocal})
 	held := claim(t, store, "A")

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,8 +45,9 @@ var settings = []struct{ pragma, want string }{
 	{"journal_size_limit", fmt.Sprint(walLimit)},
 }
 
-// Clock is the one source of time of a store.
-type Clock func() refund.Instant
+// Clock is the one source of time of a store. It is told the highest time that this process has seen in the file, which some
+// process has reached by then.
+type Clock func(seen refund.Instant) refund.Instant
 
 // Options of a store. The zero value is the usual one.
 type Options struct {
@@ -148,12 +150,22 @@ func open(path string, connect driver.Connector, options Options) (*Store, error
 	return s, nil
 }
 
-// HostClock is a store's clock on a host's wall clock. When that is set back, it goes on by the monotonic clock of this process:
-// leases and pauses still end. A process that starts after that stands still until the wall clock is where the file has been.
+// HostClock is a store's clock on a host's wall clock. When that is set back, the file's time does not stand still until the wall
+// is where the file has been, which would keep a dead worker's runs for an hour (I11): it goes on, from the highest time that was
+// seen, by the monotonic clock of this process. Nobody counts the time in which no process looks at the file.
 func HostClock(wall func() time.Time) Clock {
-	began, start := refund.At(wall()), time.Now()
-	return func() refund.Instant {
-		return max(refund.At(wall()), began.Add(time.Since(start)))
+	var mu sync.Mutex
+	base, when := refund.At(wall()), time.Now() // what it was, and when
+	return func(seen refund.Instant) refund.Instant {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		running := base.Add(now.Sub(when))
+		if later := max(refund.At(wall()), seen); later > running {
+			base, when = later, now
+			return later
+		}
+		return running
 	}
 }
 

@@ -194,7 +194,7 @@ func TestACallerThatLeavesLeavesNoTransactionOpen(t *testing.T) {
 func TestTheJournalsClockNeverRunsBackwards(t *testing.T) {
 	path := journalPath(t)
 	ahead, behind := clockAt(600_000), clockAt(1000)
-	a, b := openAt(t, path, Options{Clock: ahead.now}), openAt(t, path, Options{Clock: behind.now})
+	a, b := openAt(t, path, Options{Clock: ahead.read}), openAt(t, path, Options{Clock: behind.read})
 	first, _, err := a.Admit(bounded(t), request(1), terms(t, refund.Terms{}), "client")
 	require.NoError(t, err)
 	second, _, err := b.Admit(bounded(t), request(2), terms(t, refund.Terms{}), "client")
@@ -213,6 +213,46 @@ func TestTheJournalsClockNeverRunsBackwards(t *testing.T) {
 	require.False(t, found, "A's lease is not over")
 	ahead.set(held.Lease.Until)
 	require.Equal(t, int64(2), claim(t, a, "B").Lease.Generation)
+}
+
+// setBack is a wall clock that is an hour behind where a file has been.
+func setBack() time.Time { return time.Now().Add(-time.Hour) }
+
+func TestALeaseEndsInItsTimeAlsoForAProcessThatStartsAfterTheHostsClockWasSetBack(t *testing.T) {
+	path := journalPath(t)
+	before := openAt(t, path, Options{})
+	admit(t, before, refund.Terms{})
+	const short = 200 * time.Millisecond
+	held, found, err := before.Claim(bounded(t), "A", short)
+	require.NoError(t, err)
+	require.True(t, found)
+
+	after := openAt(t, path, Options{Clock: HostClock(setBack)})
+	began := time.Now()
+	var taken Run
+	require.Eventually(t, func() bool {
+		taken, found, err = after.Claim(bounded(t), "B", short)
+		return err != nil || found
+	}, patience, 5*time.Millisecond, "nobody would move the run for an hour (I11)")
+	require.NoError(t, err)
+	require.Equal(t, held.Lease.Generation+1, taken.Lease.Generation)
+	require.GreaterOrEqual(t, taken.At, held.Lease.Until, "and not before its lease is over")
+	require.Less(t, time.Since(began), patience/2)
+}
+
+func TestTheHostsClockGoesOnFromTheHighestTimeThatWasSeen(t *testing.T) {
+	wall := time.UnixMilli(1_000_000)
+	clock := HostClock(func() time.Time { return wall })
+	require.InDelta(t, 1_000_000, int64(clock(0)), 10_000, "the wall's")
+	wall = wall.Add(-time.Hour)
+	require.GreaterOrEqual(t, clock(0), refund.Instant(1_000_000), "set back")
+	require.GreaterOrEqual(t, clock(5_000_000), refund.Instant(5_000_000), "somebody was ahead")
+	seen := clock(0)
+	require.GreaterOrEqual(t, seen, refund.Instant(5_000_000))
+	require.Eventually(t, func() bool { return clock(0) > seen }, patience, time.Millisecond, "and it goes on")
+	require.Less(t, clock(0), refund.Instant(5_000_000).Add(patience), "no faster than time does")
+	wall = time.UnixMilli(9_000_000)
+	require.GreaterOrEqual(t, clock(0), refund.Instant(9_000_000), "the wall's again")
 }
 
 // B25: a long reader lets the log grow, and once it has ended the log is cut back.

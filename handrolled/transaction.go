@@ -25,8 +25,8 @@ type transaction struct {
 func (s *Store) write(ctx context.Context, fn func(*transaction) error) error {
 	return s.immediate(ctx, func(tx *transaction) error {
 		// One clock for leases and deadlines, kept from running backwards by what any process of this file has used: a clock
-		// that was set back can make a lease last longer, never a fact older than the one before it.
-		if err := tx.row("UPDATE clock SET highest = max(highest, ?) RETURNING highest", s.clock()).Scan(&tx.now); err != nil {
+		// that was set back can make a lease last longer, by what nobody counted, never a fact older than the one before it.
+		if err := tx.row("UPDATE clock SET highest = max(highest, ?) RETURNING highest", s.Now()).Scan(&tx.now); err != nil {
 			return err
 		}
 		s.saw(tx.now)
@@ -74,18 +74,25 @@ func (s *Store) rewrite(ctx context.Context, fn func(*transaction) error) error 
 	return err
 }
 
-// saw keeps the highest time seen; Now never answers less.
+// saw keeps the highest time seen, from which the clock goes on at once.
 func (s *Store) saw(now refund.Instant) {
 	for {
 		highest := s.highest.Load()
-		if int64(now) <= highest || s.highest.CompareAndSwap(highest, int64(now)) {
+		if int64(now) <= highest {
+			return
+		}
+		if s.highest.CompareAndSwap(highest, int64(now)) {
+			s.clock(now)
 			return
 		}
 	}
 }
 
 // Now is the journal's clock as far as this process has seen it.
-func (s *Store) Now() refund.Instant { return max(s.clock(), refund.Instant(s.highest.Load())) }
+func (s *Store) Now() refund.Instant {
+	seen := refund.Instant(s.highest.Load())
+	return max(seen, s.clock(seen))
+}
 
 func (tx *transaction) row(query string, args ...any) *sql.Row {
 	return tx.QueryRowContext(tx.ctx, query, args...)

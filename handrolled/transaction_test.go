@@ -70,7 +70,7 @@ func shaky(t *testing.T) (store *Store, clock *hands, next *string) {
 	connect, err := sqlite.NewConnector(dsn(path))
 	require.NoError(t, err)
 	next, clock = new(string), clockAt(1000)
-	store, err = open(path, unreliable{connect, next}, Options{Clock: clock.now})
+	store, err = open(path, unreliable{connect, next}, Options{Clock: clock.read})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store, clock, next
