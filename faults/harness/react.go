@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// landWithin bounds how long a process that was let go may go on announcing: it may have become the owner again, whose asks
+// never end.
+const landWithin = 10 * time.Second
+
 // react plays the plan's reactions, each once its rule has hit. The function that it returns ends those that wait for a rule
 // that never hit, and waits for those that began. A reaction that cannot be played stops the trial by fail.
 func (t *trial) react(ctx context.Context, fail context.CancelCauseFunc) (finish func()) {
@@ -46,6 +50,36 @@ func (t *trial) awaitLull(ctx context.Context, quiet time.Duration) error {
 		}
 		return t.moving()
 	}, func() {})
+}
+
+// awaitLanded waits until a process that was let go has announced nothing for a while, or has ended: what it was frozen in is
+// done or refused by then. No single event shows that, because what it does next depends on where it stood.
+func (t *trial) awaitLanded(ctx context.Context, process string, quiet time.Duration) error {
+	child, err := t.processes.alive(process)
+	if err != nil {
+		return nil //nolint:nilerr // it has ended, and does nothing any more
+	}
+	bound := time.NewTimer(landWithin)
+	defer bound.Stop()
+	for announced := -1; ; {
+		t.trace.mu.Lock()
+		now := t.trace.by(process)
+		t.trace.mu.Unlock()
+		if now == announced {
+			return nil
+		}
+		announced = now
+		silence := time.NewTimer(quiet)
+		select {
+		case <-silence.C:
+		case <-child.ended:
+			return nil
+		case <-bound.C:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not landed in time", process)
+		}
+	}
 }
 
 // unreacted names a rule that has hit and whose reaction is not done. The lock is held.

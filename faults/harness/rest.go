@@ -101,13 +101,15 @@ func (t *trial) settled(operation string) bool {
 	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
 		return false // nothing was ever to be sent
 	}
+	if outcome := t.trace.last(faults.Point{Boundary: faults.Outcome, When: faults.After}, operation); outcome != nil && outcome.Detail[faults.DetailRefused] == "" {
+		return false // somebody has still to be told, whatever a worker that was frozen still asks
+	}
 	if closing := t.trace.last(faults.Point{Boundary: faults.CloseCall, When: faults.Before}, operation); closing != nil && closing.Seq > arrived {
 		recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
 		return recorded != nil && recorded.Seq > closing.Seq
 	}
-	if outcome := t.trace.last(faults.Point{Boundary: faults.Outcome, When: faults.After}, operation); outcome != nil && outcome.Detail[faults.DetailRefused] == "" {
-		return false // somebody has still to be told
-	}
-	// That it asks a second time shows that the first answer decided nothing; after one ask the run may be about to end.
-	return t.trace.since(arrived, faults.Point{Boundary: faults.LookupCall, When: faults.Before}, operation) >= 2
+	// That it asks again after an answer shows that the answer decided nothing; after one ask the run may be about to end. An ask
+	// that nobody answered shows nothing.
+	answered := t.trace.answeredSince(arrived, faults.LookupCall, operation)
+	return answered != 0 && t.trace.since(answered, faults.Point{Boundary: faults.LookupCall, When: faults.Before}, operation) >= 1
 }

@@ -46,6 +46,8 @@ func TestTrialIsAtRest(t *testing.T) {
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after"}, false},
 		{"not when the first ask was sent before a late submit arrived",
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "provider-received.before", "observation.after", "lookup-call.before"}, false},
+		{"not when its first ask is not answered",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.before"}, false},
 		{"not when it asked while a submit stood at the provider's door",
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.before", "provider-received.after"}, false},
 		{"when it asks a second time after an intent of which nothing ever arrived",
@@ -58,6 +60,15 @@ func TestTrialIsAtRest(t *testing.T) {
 			require.Equal(t, c.rests, trial.rests())
 			require.Equal(t, c.rests, trial.rest != 0)
 		})
+	}
+}
+
+func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
+	for status, rests := range map[string]bool{"error": false, "503": false, "200": true, "404": true} {
+		trial := history("intent.after", "provider-received.before", "lookup-call.before")
+		trial.trace.cross(faults.Announcement{Process: "a", Point: point("lookup-call.after"), Operation: id, Detail: map[string]string{faults.DetailStatus: status}}, nil)
+		trial.trace.cross(faults.Announcement{Process: "a", Point: point("lookup-call.before"), Operation: id}, nil)
+		require.Equal(t, rests, trial.rests(), status)
 	}
 }
 

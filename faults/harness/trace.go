@@ -195,6 +195,26 @@ func (t *trace) since(seq int64, p faults.Point, operation string) int {
 	return crossings
 }
 
+// answeredSince is when the first call of a boundary was answered that had been begun after a sequence number; 0 where none was.
+// An error, and a status that tells of one, is no answer. The lock is held.
+func (t *trace) answeredSince(seq int64, b faults.Boundary, operation string) int64 {
+	for _, begun := range t.about[about{faults.Point{Boundary: b, When: faults.Before}, operation}] {
+		if begun.Seq <= seq {
+			continue
+		}
+		for _, done := range t.about[about{faults.Point{Boundary: b, When: faults.After}, operation}] {
+			if done.Seq < begun.Seq || done.Process != begun.Process {
+				continue
+			}
+			if status := done.Detail[faults.DetailStatus]; status != "error" && status < "500" {
+				return done.Seq
+			}
+			break
+		}
+	}
+	return 0
+}
+
 // record copies what the evidence keeps.
 func (t *trace) record() (crossings []evidence.Crossing, fired []evidence.Fired) {
 	t.mu.Lock()
