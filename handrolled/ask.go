@@ -69,7 +69,9 @@ func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation
 	}
 	var answer provider.Answer
 	// One time-out for the whole step, the reading of the order included: Retained reckons with no more.
-	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) })
+	if err := e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) }); err != nil {
+		return run, err
+	}
 	learnt, err := e.learn(ctx, run, situation, action, answer)
 	e.late(err, run, "action", action, "observation", answer.Observation, "refusal", answer.Refusal, "receipt", answer.Receipt, "detail", answer.Detail)
 	return learnt, err

@@ -188,7 +188,15 @@ func (e *Executor) log() *slog.Logger {
 // call makes one call under the run's own time-out and keeps the lease while it runs, by renewing at a third of it. When a
 // renewal fails the call is cancelled: what it would bring could not be written. Past the time-out nothing is renewed, so a
 // call that hangs, or a worker that is frozen in it, cannot keep the run (I11).
-func (e *Executor) call(ctx context.Context, run Run, perform func(context.Context)) {
+//
+// It is not begun under a lease that is over. A worker that was frozen between its last record and here would ask a model that
+// has been asked, or send where the next owner has found that nobody may. Between this look and the call only a fence helps.
+//
+// Errors: LEASE_LOST.
+func (e *Executor) call(ctx context.Context, run Run, perform func(context.Context)) error {
+	if now := e.Journal.Now(); !now.Before(run.Lease.Until) {
+		return refund.Errorf(refund.CodeLeaseLost, "the lease of generation %d was over at %s, before the call", run.Lease.Generation, now)
+	}
 	timeout := time.Duration(run.Facts.Intake.Terms.CallTimeout) * time.Millisecond
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -212,4 +220,5 @@ func (e *Executor) call(ctx context.Context, run Run, perform func(context.Conte
 	perform(ctx)
 	stop()
 	renewals.Wait()
+	return nil
 }

@@ -115,6 +115,39 @@ func TestAFailedRenewalCancelsTheCall(t *testing.T) {
 	requireCode(t, cause, refund.CodeLeaseLost)
 }
 
+// frozen is a journal whose owner stands still, for longer than its lease, right behind the record of what it is about to call.
+type frozen struct {
+	*Store
+	clock *hands
+}
+
+func (f frozen) ReserveModelCall(ctx context.Context, lease Lease) (Run, error) {
+	run, err := f.Store.ReserveModelCall(ctx, lease)
+	f.clock.set(run.Lease.Until)
+	return run, err
+}
+
+func (f frozen) RecordIntent(ctx context.Context, lease Lease, action refund.Action) (Run, error) {
+	run, err := f.Store.RecordIntent(ctx, lease, action)
+	f.clock.set(run.Lease.Until)
+	return run, err
+}
+
+// I6, I12: what is not its own any more, a worker neither pays for nor sends.
+func TestACallIsNotBegunUnderALeaseThatIsOver(t *testing.T) {
+	for call, prepare := range map[string]func(testing.TB, Journal, refund.Terms) Run{"propose": admit, "submit": approved} {
+		t.Run(call, func(t *testing.T) {
+			store, clock := newStore(t)
+			prepare(t, store, refund.Terms{Profile: refund.ProfileOpaque})
+			w := newWorld()
+			e, said := executor(frozen{store, clock}, w, "A")
+			e.drive(bounded(t), claim(t, store, "A"))
+			require.Zero(t, w.reached(call))
+			require.Contains(t, said.String(), "LEASE_LOST")
+		})
+	}
+}
+
 func TestEightWorkersMoveEachRunOnce(t *testing.T) {
 	path := journalPath(t)
 	first := openAt(t, path, Options{})

@@ -15,7 +15,9 @@ func (e *Executor) propose(ctx context.Context, run Run) (Run, error) {
 	}
 	var order refund.Order
 	var err error
-	e.call(ctx, run, func(ctx context.Context) { order, err = e.order(ctx, in) })
+	if lost := e.call(ctx, run, func(ctx context.Context) { order, err = e.order(ctx, in) }); lost != nil {
+		return run, lost
+	}
 	if err != nil && refund.CodeOf(err) != refund.CodeOrderNotFound {
 		return e.Journal.RecordNoProposal(ctx, run.Lease, err)
 	}
@@ -27,7 +29,9 @@ func (e *Executor) propose(ctx context.Context, run Run) (Run, error) {
 		return run, err
 	}
 	var proposal refund.Proposal
-	e.call(ctx, run, func(ctx context.Context) { proposal, err = e.Model.Propose(ctx, in, order) })
+	if lost := e.call(ctx, run, func(ctx context.Context) { proposal, err = e.Model.Propose(ctx, in, order) }); lost != nil {
+		return run, lost
+	}
 	if err != nil {
 		return e.Journal.RecordNoProposal(ctx, run.Lease, err)
 	}
