@@ -20,6 +20,7 @@ type check struct {
 // checks in the order of the findings.
 var checks = []check{
 	{"I1", true, oneEntry},
+	{"I1", true, sentWithinMemory},
 	{"I2", false, confirmedHasItsEntry},
 	{"I3", false, endedWithoutEntry},
 	{"I4", false, unknownOnlyWherePermitted},

@@ -131,19 +131,22 @@ func endedWithoutEntry(t *trial) []string {
 	return violations
 }
 
-// forgottenRefusal names a refusal or tombstone that the provider answered and did not store, where its profile remembers.
+// forgottenRefusal names a refusal or tombstone that the provider answered and did not store, where its profile remembers: what
+// is stored has to be what was answered.
 func (t *trial) forgottenRefusal(r run) string {
 	if !t.promise.idempotent || t.promise.expires {
 		return ""
 	}
+	stored := "nothing"
 	for _, o := range t.Provider.Operations {
 		if o.OperationID == r.id {
-			return "" // the first result stands, whatever it is
+			stored = o.Result
 		}
 	}
 	for _, request := range t.Provider.Received {
-		if request.OperationID == r.id && (request.Outcome == "tombstone" || request.Outcome == "refusal" && request.Verb == "submit") {
-			return fmt.Sprintf("run %s: the provider answered request %d with a %s and has stored no result", r.name, request.N, request.Outcome)
+		refused := request.Outcome == "tombstone" || request.Outcome == "refusal"
+		if request.OperationID == r.id && refused && request.Outcome != stored {
+			return fmt.Sprintf("run %s: the provider answered request %d (%s) with a %s and has stored %s", r.name, request.N, request.Verb, request.Outcome, stored)
 		}
 	}
 	return ""

@@ -57,6 +57,7 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 // bench is everything that trials are played with: the executables, the servers that they share, and their directories.
 type bench struct {
 	lab    harness.Lab
+	paths  binaries.Paths
 	server *temporalserver.Server // nil when it is not ours, or not needed
 	built  time.Time              // when everything was built and running
 }
@@ -80,7 +81,7 @@ func openBench(ctx context.Context, log io.Writer, engines []string, from server
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{built: time.Now()}
+	b := &bench{built: time.Now(), paths: paths}
 	scratch, err := os.MkdirTemp("", "lab-") // short, because the path of a Unix socket is
 	if err != nil {
 		return nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the trials")
@@ -150,7 +151,7 @@ func ownServer(paths binaries.Paths) []string {
 		return nil
 	}
 	return temporalserver.CommandLine(temporalserver.Options{
-		Binary: paths[binaries.DevServer], DBFile: "{dir}/temporal.db", SearchAttributes: workflows.SearchAttributes(),
+		Binary: paths[binaries.DevServer], DBFile: "{history}/temporal.db", SearchAttributes: workflows.SearchAttributes(),
 	})
 }
 

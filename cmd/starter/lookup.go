@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"refundlab/refund"
@@ -29,10 +30,18 @@ func (s *starter) lookUp(ctx context.Context, in refund.Intake) *refund.World {
 
 // line is the way to the provider. It knows whether the last request got an answer at all: to a caller of the provider's
 // client that is the same as an answer that proves nothing.
-type line struct{ broken bool }
+type line struct {
+	broken bool
+	// announced is the way with the fault hooks. A close goes by it, as every call of an owner; a reader's look-up does not.
+	announced http.RoundTripper
+}
 
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(r)
+	way := http.DefaultTransport
+	if strings.HasSuffix(r.URL.Path, "/close") {
+		way = l.announced
+	}
+	response, err := way.RoundTrip(r)
 	l.broken = err != nil
 	return response, err
 }

@@ -12,6 +12,7 @@ import (
 	"refundlab/cmd/internal/cmdline"
 	"refundlab/cmd/internal/engineflags"
 	"refundlab/faults"
+	"refundlab/faults/inject"
 	"refundlab/provider"
 	"refundlab/refund"
 )
@@ -70,7 +71,7 @@ func (s *starter) checked(verb func(*cobra.Command, []string) error) func(*cobra
 		}
 		if c.Flags().Changed("provider") {
 			var err error
-			s.line = &line{}
+			s.line = &line{announced: inject.Transport(http.DefaultTransport, s.announcer)}
 			if s.world, err = provider.NewClient(s.provider, &http.Client{Transport: s.line}); err != nil {
 				return err
 			}

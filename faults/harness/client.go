@@ -37,7 +37,7 @@ func (t *trial) launch(name, runName, verb string, args []string) (*client, erro
 		return nil, err
 	}
 	argv := append(fill(t.engine.Starter, values), "--json", verb)
-	argv = append(argv, args...)
+	argv = append(argv, fill(args, values)...)
 	child, err := t.processes.start(name, "client", argv, false)
 	if err != nil {
 		return nil, err
@@ -166,6 +166,9 @@ func (t *trial) settle(ctx context.Context, s faults.Step) error {
 			return err
 		}
 		args = append(args, "--receipt", receipt)
+	}
+	if refund.SettlementKind(s.Kind) == refund.SettleClose {
+		args = append(args, "--provider", "{provider}")
 	}
 	return t.command(ctx, s, "reconcile", args)
 }

@@ -54,7 +54,7 @@ var (
 )
 
 // catalogue holds the scenarios in the order of the report.
-var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices)
+var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses)
 
 // extended holds scenarios that wait too long to be part of every run.
 var extended = slices.Concat(crowds[1:])

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"refundlab/binaries"
+	"refundlab/comparison"
+	"refundlab/controls"
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/faults/harness"
+	"refundlab/faults/scenarios"
+	"refundlab/refund"
+)
+
+const (
+	// buildsAtOnce fits two processors; a build is mostly one link.
+	buildsAtOnce = 2
+	// controlDeadline ends a trial whose script waits for what a broken build never does. Every trial of the unbroken one is done
+	// in half of it.
+	controlDeadline = 45 * time.Second
+	// controlQuietMS is how long nothing must be announced until a run that is not over counts as resting, in milliseconds: longer
+	// than the unbroken build is ever silent, the time that a frozen worker swallows its engine's next tasks included.
+	controlQuietMS = 12_000
+)
+
+// workshop builds the system with replaced sources and plays trials with what it built.
+type workshop struct {
+	bench    *bench
+	root     string // of the module
+	cells    map[evidence.Cell]faults.Expectation
+	building chan struct{}
+	playing  chan struct{}
+
+	log   io.Writer
+	began time.Time
+	mu    sync.Mutex
+	done  int
+	total int
+}
+
+func newWorkshop(ctx context.Context, b *bench, jobs int, log io.Writer) (*workshop, error) {
+	root, err := binaries.ModuleDirectory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &workshop{
+		bench: b, root: root, cells: map[evidence.Cell]faults.Expectation{}, log: log, began: time.Now(),
+		building: make(chan struct{}, buildsAtOnce), playing: make(chan struct{}, jobs),
+	}
+	for _, expectation := range scenarios.Matrix().Cells {
+		w.cells[comparison.CellOf(expectation)] = expectation
+	}
+	return w, nil
+}
+
+// playControls plays the unbroken system and the controls.
+func (w *workshop) playControls(ctx context.Context, selected []controls.Control, matrix bool, result *evidence.Controls) error {
+	baseline := controls.Control{Name: "nothing", Executables: []string{binaries.Worker, binaries.Starter, binaries.Provider}}
+	for _, control := range selected {
+		for _, cell := range control.Finds {
+			if !slices.ContainsFunc(baseline.Finds, func(c controls.Cell) bool {
+				return c.Scenario == cell.Scenario && c.Engine == cell.Engine && c.Profile == cell.Profile
+			}) {
+				baseline.Finds = append(baseline.Finds, controls.Cell{Scenario: cell.Scenario, Engine: cell.Engine, Profile: cell.Profile})
+			}
+		}
+	}
+	unbroken := evidence.Control{}
+	result.Controls = make([]evidence.Control, len(selected))
+	others := make([][]controls.Cell, len(selected))
+	w.total = len(baseline.Finds)
+	for i, control := range selected {
+		if matrix {
+			others[i] = matrixCells(control)
+		}
+		w.total += len(control.Finds) + len(others[i])
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(w.playing)) // builds that wait for their trials take 50 MB each
+	group.Go(func() error { return w.playControl(ctx, baseline, nil, &unbroken) })
+	for i, control := range selected {
+		group.Go(func() error { return w.playControl(ctx, control, others[i], &result.Controls[i]) })
+	}
+	err := group.Wait()
+	if err == nil && unbroken.BuildError != "" {
+		err = refund.Errorf(refund.CodeUnavailable, "the unbroken system does not build: %s", unbroken.BuildError)
+	}
+	result.Baseline = unbroken.Trials
+	return err
+}
+
+// playControl builds one control, plays its cells, and drops the executables.
+func (w *workshop) playControl(ctx context.Context, control controls.Control, others []controls.Cell, result *evidence.Control) error {
+	*result = evidence.Control{
+		Name: control.Name, Breaks: control.Breaks, Design: control.Design, Layers: control.Layers, Executables: control.Executables,
+		Trials: make([]evidence.ControlTrial, len(control.Finds)),
+	}
+	dir, err := w.shelf(control.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // Scratch goes as a whole
+	paths, err := w.build(ctx, control, dir, result)
+	if err != nil {
+		return err
+	}
+	if result.BuildError != "" {
+		result.Trials = nil
+		w.tell(control.Name, "DID NOT BUILD", 0, result.BuildError)
+		return nil
+	}
+	lab := w.bench.with(paths)
+	lab.Nonce += control.Name
+	lab.Deadline = controlDeadline
+	result.Others = make([]evidence.ControlTrial, len(others))
+	group, ctx := errgroup.WithContext(ctx)
+	play := func(cell controls.Cell, into *evidence.ControlTrial) {
+		group.Go(func() error {
+			trial, err := w.play(ctx, &lab, cell)
+			if err == nil {
+				w.told(control, trial)
+			}
+			*into = trial
+			return err
+		})
+	}
+	for i, cell := range control.Finds {
+		play(cell, &result.Trials[i])
+	}
+	for i, cell := range others {
+		play(cell, &result.Others[i])
+	}
+	return group.Wait()
+}
+
+func (w *workshop) build(ctx context.Context, control controls.Control, dir string, result *evidence.Control) (binaries.Paths, error) {
+	select {
+	case w.building <- struct{}{}:
+		defer func() { <-w.building }()
+	case <-ctx.Done():
+		return nil, refund.Wrap(refund.CodeInterrupted, ctx.Err(), "the run was interrupted")
+	}
+	began := time.Now()
+	sources, err := control.Sources(w.root)
+	if err != nil {
+		result.BuildError = err.Error()
+		return nil, nil
+	}
+	if len(control.Replacements) == 0 {
+		// The unbroken system goes the same way, with one file replaced by itself.
+		const file = "refund/doc.go"
+		text, err := os.ReadFile(filepath.Join(w.root, file))
+		if err != nil {
+			return nil, err
+		}
+		sources = map[string]string{file: string(text)}
+	}
+	result.Files = slices.Sorted(maps.Keys(sources))
+	paths, err := binaries.BuildOverlaid(ctx, dir, sources, control.Executables...)
+	if ctx.Err() != nil {
+		return nil, refund.Wrap(refund.CodeInterrupted, ctx.Err(), "the run was interrupted")
+	}
+	if err != nil {
+		result.BuildError = err.Error()
+	}
+	result.BuildMS = time.Since(began).Milliseconds()
+	return paths, nil
+}
+
+// play plays the arm with the fault of one cell and judges it.
+func (w *workshop) play(ctx context.Context, lab *harness.Lab, cell controls.Cell) (evidence.ControlTrial, error) {
+	trial := evidence.ControlTrial{
+		Cell:     evidence.Cell{Scenario: cell.Scenario, Engine: cell.Engine, Profile: refund.ProfileName(cell.Profile), Arm: evidence.ArmFault},
+		Expected: cell.Checks,
+	}
+	expectation, known := w.cells[trial.Cell]
+	if !known || expectation.NotApplicable != "" {
+		return trial, refund.Errorf(refund.CodeInternal, "the catalogue has no cell %s to play", trial.Dir())
+	}
+	plan, err := scenarios.PlanOf(cell.Scenario, cell.Engine, cell.Profile, string(evidence.ArmFault))
+	if err != nil {
+		return trial, err
+	}
+	plan.Script = slices.Clone(plan.Script)
+	for i, step := range plan.Script {
+		if step.Do == faults.DoRest && step.QuietMS == 0 {
+			plan.Script[i].QuietMS = controlQuietMS
+		}
+	}
+	select {
+	case w.playing <- struct{}{}:
+		defer func() { <-w.playing }()
+	case <-ctx.Done():
+		return trial, refund.Wrap(refund.CodeInterrupted, ctx.Err(), "the run was interrupted")
+	}
+	record := lab.Play(ctx, trial.Cell, plan)
+	if err := ctx.Err(); err != nil {
+		return trial, refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted")
+	}
+	judged := comparison.JudgeRecord(record, expectation)
+	trial.Verdict, trial.TookMS = string(judged.Verdict), int64(record.Trial.EndedAt-record.Trial.StartedAt)
+	for _, finding := range judged.Findings {
+		expected := slices.Contains(cell.Checks, finding.Check)
+		if trial.Text == "" || expected && !slices.ContainsFunc(cell.Checks, func(check string) bool { return slices.Contains(trial.Reported, check) }) {
+			trial.Text = finding.Check + ": " + finding.Text
+		}
+		if !slices.Contains(trial.Reported, finding.Check) {
+			trial.Reported = append(trial.Reported, finding.Check)
+		}
+	}
+	return trial, nil
+}
+
+func (w *workshop) told(control controls.Control, trial evidence.ControlTrial) {
+	verdict := trial.Verdict
+	if len(trial.Expected) > 0 {
+		verdict = map[bool]string{true: "caught", false: "NOT CAUGHT"}[trial.Caught()]
+	}
+	w.tell(control.Name+" "+trial.Dir(), verdict, time.Duration(trial.TookMS)*time.Millisecond, strings.Join(trial.Reported, " ")+" "+trial.Text)
+}
+
+// tell prints a line for each trial that ended, which reads the same in a terminal, a pipe and a log.
+func (w *workshop) tell(what, verdict string, took time.Duration, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done++
+	fmt.Fprintf(w.log, "%3.0fs %d/%d %-10s %s (%.1fs) %s\n", time.Since(w.began).Seconds(), w.done, w.total, verdict, what, took.Seconds(), text)
+}
+
+// with is the bench's laboratory with other executables in the place of some of its own.
+func (b *bench) with(paths binaries.Paths) harness.Lab {
+	swapped := map[string]string{}
+	for name, path := range paths {
+		swapped[b.paths[name]] = path
+	}
+	swap := func(argv []string) []string {
+		argv = slices.Clone(argv)
+		for i, argument := range argv {
+			if path, other := swapped[argument]; other {
+				argv[i] = path
+			}
+		}
+		return argv
+	}
+	lab := b.lab
+	lab.Provider, lab.DumpLocal, lab.Engines = swap(lab.Provider), swap(lab.DumpLocal), map[string]harness.Engine{}
+	for name, engine := range b.lab.Engines {
+		engine.Worker, engine.Starter = swap(engine.Worker), swap(engine.Starter)
+		lab.Engines[name] = engine
+	}
+	return lab
+}

@@ -1,0 +1,96 @@
+package evidence
+
+import "refundlab/refund"
+
+// Controls is what one run of "lab controls" showed: each control is a build that lacks a protection, and the suite must find it.
+type Controls struct {
+	Command   string         `json:"command"` // as the user typed it
+	Machine   Machine        `json:"machine"`
+	Versions  []Version      `json:"versions"`
+	Budget    Budget         `json:"budget"`
+	StartedAt refund.Instant `json:"started_at"`
+	EndedAt   refund.Instant `json:"ended_at"`
+	Jobs      int            `json:"jobs"` // trials at a time
+	Asked     ControlsAsked  `json:"asked"`
+	// Baseline are the same cells with nothing taken away, built and played in the same way: they must pass.
+	Baseline []ControlTrial `json:"baseline"`
+	Controls []Control      `json:"controls"`
+}
+
+// ControlsAsked says which part was asked for. Empty lists ask for everything.
+type ControlsAsked struct {
+	Controls []string `json:"controls,omitempty"`
+	Engines  []string `json:"engines,omitempty"`
+	// Matrix: each control was played in every scenario of its engines, under one profile of each: the first in the order of the
+	// scenario that is "full", else the scenario's first.
+	Matrix bool `json:"matrix,omitempty"`
+}
+
+// Control is one broken protection and what was found of it.
+type Control struct {
+	Name        string   `json:"name"`
+	Breaks      string   `json:"breaks"` // what was taken away
+	Design      string   `json:"design"` // the design that it stands for
+	Layers      string   `json:"layers,omitempty"`
+	Files       []string `json:"files"` // that were replaced, and the executables built with them
+	Executables []string `json:"executables"`
+	BuildMS     int64    `json:"build_ms"`
+	// BuildError is what the compiler said of a control that did not build: its own verdict, and no find.
+	BuildError string         `json:"build_error,omitempty"`
+	Trials     []ControlTrial `json:"trials"`           // that must show it
+	Others     []ControlTrial `json:"others,omitempty"` // of the kill matrix
+}
+
+// ControlTrial is one trial of a build and what the judge reported of it.
+type ControlTrial struct {
+	Cell
+	Expected []string `json:"expected,omitempty"` // checks of which one must be among those reported; empty where nothing is expected
+	Verdict  string   `json:"verdict"`
+	Reported []string `json:"reported,omitempty"` // checks, each once, in the judge's order
+	Text     string   `json:"text,omitempty"`     // the first finding of an expected check, else the first of all
+	TookMS   int64    `json:"took_ms"`
+}
+
+// Caught tells whether the trial shows what it must: it failed, which the judge says of a trial that took place, and an expected
+// check is among those reported.
+func (t ControlTrial) Caught() bool {
+	if t.Verdict != "fail" {
+		return false
+	}
+	for _, expected := range t.Expected {
+		for _, reported := range t.Reported {
+			if expected == reported {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Killed tells whether the judge reported anything against the build.
+func (t ControlTrial) Killed() bool { return t.Verdict == "fail" }
+
+// Caught tells whether every trial that must show the control does.
+func (c Control) Caught() bool {
+	for _, trial := range c.Trials {
+		if !trial.Caught() {
+			return false
+		}
+	}
+	return c.BuildError == "" && len(c.Trials) > 0
+}
+
+// Passed tells whether every control is caught and the unbroken build passes the same cells.
+func (c Controls) Passed() bool {
+	for _, trial := range c.Baseline {
+		if trial.Verdict != "pass" {
+			return false
+		}
+	}
+	for _, control := range c.Controls {
+		if !control.Caught() {
+			return false
+		}
+	}
+	return len(c.Baseline) > 0 && len(c.Controls) > 0
+}
