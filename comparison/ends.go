@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"fmt"
+	"slices"
 
 	"refundlab/evidence"
 	"refundlab/faults"
@@ -19,6 +20,7 @@ func permittedEnd(t *trial) []string {
 			violations = append(violations, text)
 		}
 	}
+	violations = append(violations, patience(t)...)
 	violations = append(violations, permittedVerdicts(t)...)
 	return append(violations, permittedAnswers(t)...)
 }
@@ -72,6 +74,27 @@ func span(least, most int) string {
 		return fmt.Sprint(least)
 	}
 	return fmt.Sprintf("%d to %d", least, most)
+}
+
+// patience asks that who was told when to come back came no earlier.
+func patience(t *trial) []string {
+	toProvider := []faults.Boundary{faults.OrderCall, faults.ProviderCall, faults.LookupCall, faults.CloseCall}
+	var violations []string
+	for _, p := range t.expect.Patience {
+		told := filter(t.crossings(p.Boundary, faults.After, ""), func(c evidence.Crossing) bool { return c.Detail[faults.DetailStatus] == p.Status })
+		if len(told) == 0 {
+			continue // that it was told is a witness's business
+		}
+		for _, c := range t.Trace {
+			same := c.Point.Boundary == p.Boundary || slices.Contains(toProvider, p.Boundary) && slices.Contains(toProvider, c.Point.Boundary)
+			waited := c.At - told[0].At
+			if c.Seq > told[0].Seq && c.Point.When == faults.Before && same && (c.Operation == told[0].Operation || c.Operation == "") && int64(waited) < p.LeastMS {
+				violations = append(violations, fmt.Sprintf("%s came back at %s %d ms after a %s that asked for %d ms", c.Process, c.Point, waited, p.Status, p.LeastMS))
+				break
+			}
+		}
+	}
+	return violations
 }
 
 func permittedVerdicts(t *trial) []string {

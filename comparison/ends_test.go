@@ -51,6 +51,22 @@ func TestThePermittedEnd(t *testing.T) {
 	})
 }
 
+func TestWhoWasToldToWaitMustHaveWaited(t *testing.T) {
+	told := func(s *scene, waited refund.Instant, next string) {
+		s.expect.Patience = []faults.Patience{{Boundary: faults.ProviderCall, Status: "429", LeastMS: 2000}}
+		busy := s.cross("B", "provider-call.after", s.id(), "2.1")
+		busy.Detail = map[string]string{faults.DetailStatus: "429"}
+		at := busy.At
+		s.cross("B", next, s.id(), "2.1").At = at + waited
+	}
+	judgeAll(t, []one{
+		{name: "at once", change: func(s *scene) { told(s, 0, "provider-call.before") }, verdict: Fail, checks: []string{"END"}},
+		{name: "too early, by a look-up", change: func(s *scene) { told(s, 1999, "lookup-call.before") }, verdict: Fail, checks: []string{"END"}},
+		{name: "in time", change: func(s *scene) { told(s, 2000, "provider-call.before") }, verdict: Pass},
+		{name: "elsewhere", change: func(s *scene) { told(s, 0, "notice-call.before") }, verdict: Pass},
+	})
+}
+
 func TestNothingArrivesUntraced(t *testing.T) {
 	judgeAll(t, []one{
 		{name: "a submit behind the suite's back", change: func(s *scene) {

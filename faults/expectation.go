@@ -53,6 +53,17 @@ type Expectation struct {
 	// Witnesses are sightings without which the trial has not shown what the scenario is about, for instance that the provider
 	// did answer a stale fence. A trial without one of them is invalid.
 	Witnesses []Witness
+
+	// Patience says for how long nobody may have come back after an answer that asked for it.
+	Patience []Patience
+}
+
+// Patience is about the first answer with Status at Boundary: for LeastMS after it, nothing may be sent there again about the
+// same operation, or about none in particular, as an order is read. The provider's boundaries count as one.
+type Patience struct {
+	Boundary Boundary `json:"boundary"`
+	Status   string   `json:"status"`
+	LeastMS  int64    `json:"least_ms"`
 }
 
 // Killed stands in Expectation.Answers for a command that ended by signal 9.
@@ -93,6 +104,7 @@ type Witness struct {
 	Point   string `json:"point,omitempty"` // such as "lookup-call.before"
 	Process string `json:"process,omitempty"`
 	Refused bool   `json:"refused,omitempty"` // at Point: count only what the far side refused
+	Status  string `json:"status,omitempty"`  // at Point: count only what ended with this DetailStatus
 	Outcome string `json:"outcome,omitempty"` // of evidence.Received
 	Least   int    `json:"least"`
 }

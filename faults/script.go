@@ -87,7 +87,7 @@ const (
 	DoAwait        Verb = "await"         // wait until a point was crossed
 	DoFired        Verb = "fired"         // wait until a rule of the schedule has hit, and its effect is complete if it is a signal
 	DoRelease      Verb = "release"       // let what a rule holds go on
-	DoPass         Verb = "pass"          // wait until a deadline of a run has passed
+	DoPass         Verb = "pass"          // wait until a deadline of a run has passed, or, without a Kind, for OffsetMS: longer than somebody's patience, whose end nobody announces
 	DoRest         Verb = "rest"          // wait until nothing moves any more
 	DoLull         Verb = "lull"          // in a reaction: wait until the script waits for rest and every run is at rest
 	DoLand         Verb = "land"          // wait until a process that was let go has announced nothing for a while, or has ended
@@ -121,7 +121,9 @@ type Step struct {
 	Rule       string   `json:"rule,omitempty"`
 	Kind       string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line or clock
 	Answers    []string `json:"answers,omitempty"` // of model or provider
-	OffsetMS   int64    `json:"offset_ms,omitempty"`
+	// RetryAfterMS is what an answer "busy" of the provider, or "status-429" of the model, asks for.
+	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
+	OffsetMS     int64 `json:"offset_ms,omitempty"`
 	// QuietMS lets a run that is not over be at rest once nothing was announced for that long; it stands where the run may not
 	// ask any more, so that no ask can show its rest. 0 lets it not. An await ends after such a silence as well, and a land after
 	// that of its process.

@@ -85,17 +85,17 @@ func (c control) catchUp(ctx context.Context) error {
 	return c.post(ctx, "/control/replica", map[string]any{"catch_up": true})
 }
 
-func (c control) modelAnswers(ctx context.Context, kinds []string) error {
+func (c control) modelAnswers(ctx context.Context, s faults.Step) error {
 	var answers []map[string]any
-	for _, kind := range kinds {
-		answers = append(answers, map[string]any{"kind": kind})
+	for _, kind := range s.Answers {
+		answers = append(answers, map[string]any{"kind": kind, "retry_after_ms": s.RetryAfterMS})
 	}
 	return c.post(ctx, "/control/model", map[string]any{"answers": answers})
 }
 
-func (c control) providerAnswers(ctx context.Context, kinds []string) error {
-	for _, kind := range kinds {
-		if err := c.post(ctx, "/control/answer", map[string]any{"kind": kind, "count": 1}); err != nil {
+func (c control) providerAnswers(ctx context.Context, s faults.Step) error {
+	for _, kind := range s.Answers {
+		if err := c.post(ctx, "/control/answer", map[string]any{"kind": kind, "count": 1, "retry_after_ms": s.RetryAfterMS}); err != nil {
 			return err
 		}
 	}

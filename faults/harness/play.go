@@ -71,9 +71,9 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoCatchUp:
 		return t.control.catchUp(ctx)
 	case faults.DoModel:
-		return t.control.modelAnswers(ctx, s.Answers)
+		return t.control.modelAnswers(ctx, s)
 	case faults.DoProvider:
-		return t.control.providerAnswers(ctx, s.Answers)
+		return t.control.providerAnswers(ctx, s)
 	case faults.DoForeign:
 		r, err := t.runNamed(s.Run)
 		if err != nil {
@@ -119,9 +119,16 @@ func (t *trial) awaitPoint(ctx context.Context, s faults.Step) error {
 		}
 		operation = string(r.id)
 	}
-	return t.trace.await(ctx, "crossing of "+s.Point.String(), func() bool {
-		return t.trace.crossed(s.Process, s.Point, operation) >= max(s.Nth, 1)
-	})
+	crossed := func() bool { return t.trace.crossed(s.Process, s.Point, operation) >= max(s.Nth, 1) }
+	if s.QuietMS == 0 {
+		return t.trace.await(ctx, "crossing of "+s.Point.String(), crossed)
+	}
+	return t.awaitQuiet(ctx, time.Duration(s.QuietMS)*time.Millisecond, func() string {
+		if crossed() {
+			return ""
+		}
+		return aRun + "that crosses " + s.Point.String()
+	}, func() {})
 }
 
 // awaitFired waits until a rule has hit. A signal has hit only with its proof; a message that is held has hit when it is.
@@ -149,6 +156,9 @@ const timerShift = 1500 * time.Millisecond
 // intake was stored before its request was answered, so counting from the answer is never too early; the provider's
 // retention, a lease and an attempt began before something that has been seen, so they count from now on.
 func (t *trial) pass(ctx context.Context, s faults.Step) error {
+	if s.Kind == "" {
+		return spend(ctx, time.Duration(s.OffsetMS)*time.Millisecond)
+	}
 	r, err := t.runNamed(s.Run)
 	if err != nil {
 		return err
@@ -164,7 +174,11 @@ func (t *trial) pass(ctx context.Context, s faults.Step) error {
 	if within == 0 {
 		return fmt.Errorf("run %q has no deadline %q of its own", s.Run, s.Kind)
 	}
-	deadline := time.NewTimer(time.Until(r.asked.Add(time.Duration(within)*time.Millisecond + timerShift)))
+	return spend(ctx, time.Until(r.asked.Add(time.Duration(within)*time.Millisecond+timerShift)))
+}
+
+func spend(ctx context.Context, span time.Duration) error {
+	deadline := time.NewTimer(span)
 	defer deadline.Stop()
 	select {
 	case <-deadline.C:
