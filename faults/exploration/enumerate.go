@@ -1,0 +1,139 @@
+package exploration
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// Scope is the part of everything that is explored. Empty lists take all.
+type Scope struct{ Engines, Profiles, Flows []string }
+
+// Bases are the trials without a fault whose traces everything else comes from.
+func (s Scope) Bases() []Trial {
+	taken := func(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
+	var bases []Trial
+	for _, engine := range []string{Temporal, Handrolled} {
+		for _, flow := range flows {
+			for _, profile := range flow.profiles(engine) {
+				if taken(s.Engines, engine) && taken(s.Profiles, string(profile)) && taken(s.Flows, flow.Name) {
+					bases = append(bases, Trial{Flow: flow.Name, Engine: engine, Profile: string(profile)})
+				}
+			}
+		}
+	}
+	return bases
+}
+
+// Results are what is known already, by the key of each trial: one for each of its turns.
+type Results map[string][]Result
+
+// Add keeps a result.
+func (r Results) Add(x Result) { r[x.Key()] = append(r[x.Key()], x) }
+
+// Turns counts the turns of a trial that have their result.
+func (r Results) Turns(t Trial) int { return len(r[t.Key()]) }
+
+// places compares the turns of a trial. One that did not take place as planned tells nothing, and without it there is nothing
+// that a further fault could be aimed at.
+func (r Results) places(t Trial) (stable, unstable []Place) {
+	var traces [][]Place
+	for _, turn := range r[t.Key()] {
+		if turn.Verdict == Invalid || turn.Verdict == NotReached {
+			return nil, nil
+		}
+		traces = append(traces, turn.Places)
+	}
+	return Stable(traces)
+}
+
+// Singles makes a trial of each action at each stable place of the base flows.
+func (r Results) Singles(bases []Trial) []Trial {
+	var trials []Trial
+	for _, base := range bases {
+		stable, _ := r.places(base)
+		trials = append(trials, base.Singles(stable, faults.Kill, faults.Freeze)...)
+	}
+	return trials
+}
+
+// Exhaustive tells whether every pair of kills is played for a base flow: under the profile that promises everything and the
+// one that promises nothing.
+func Exhaustive(t Trial) bool {
+	return t.Profile == string(refund.ProfileFull) || t.Profile == string(refund.ProfileOpaque)
+}
+
+// KillPairs makes of each kill a trial for each stable place of its recovery, at which a second kill hits.
+func (r Results) KillPairs(singles []Trial) []Trial {
+	var trials []Trial
+	for _, single := range singles {
+		if single.Kind() != string(faults.Kill) || !Exhaustive(single) {
+			continue
+		}
+		stable, _ := r.places(single)
+		trials = append(trials, single.Seconds(stable, faults.Kill)...)
+	}
+	return trials
+}
+
+// OtherPairs makes all other pairs: those with a freeze, and those under the other profiles. There are too many to play.
+func (r Results) OtherPairs(singles []Trial) []Trial {
+	var trials []Trial
+	for _, single := range singles {
+		stable, _ := r.places(single)
+		for _, action := range []faults.Action{faults.Kill, faults.Freeze} {
+			if action == faults.Kill && single.Kind() == string(faults.Kill) && Exhaustive(single) {
+				continue
+			}
+			trials = append(trials, single.Seconds(stable, action)...)
+		}
+	}
+	return trials
+}
+
+// Draw draws n trials by a seed, or all where there are fewer. The same trials and seed give the same draw in whatever order the
+// trials are given.
+func Draw(trials []Trial, n int, seed uint64) []Trial {
+	drawn := slices.Clone(trials)
+	slices.SortFunc(drawn, func(a, b Trial) int { return strings.Compare(a.Key(), b.Key()) })
+	lot := rand.New(rand.NewPCG(seed, uint64(len(drawn)))) //nolint:gosec // a draw that can be repeated, and no secret
+	lot.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+	return drawn[:min(n, len(drawn))]
+}
+
+// OfEngine keeps an engine's trials.
+func OfEngine(trials []Trial, engine string) []Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.Engine != engine })
+}
+
+// LongestFirst orders trials by what they wait for, so that none of the long ones is alone at the end.
+func LongestFirst(trials []Trial) {
+	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(b.patience(), a.patience()) })
+}
+
+// patience ranks a trial by what it waits for: tasks that a frozen worker swallows, a run that must be seen to stay silent, a
+// deadline, the time-outs that a dead worker leaves behind.
+func (t Trial) patience() int {
+	rank := 0
+	for _, f := range t.Faults {
+		switch {
+		case f.Action == faults.Freeze && KindOf(f.Victim) == Worker && t.Engine == Temporal:
+			rank += 5
+		case f.Action == faults.Freeze:
+			rank += 2
+		case KindOf(f.Victim) == Worker:
+			rank++
+		}
+	}
+	if t.Profile == string(refund.ProfileOpaque) {
+		rank += 2
+	}
+	if t.Flow == Expired {
+		rank += 2
+	}
+	return rank
+}
