@@ -1,6 +1,9 @@
 package activities
 
 import (
+	"context"
+	"time"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
@@ -34,4 +37,12 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(a.LookUp, activity.RegisterOptions{Name: LookUp})
 	r.RegisterActivityWithOptions(a.Close, activity.RegisterOptions{Name: Close})
 	r.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: Notify})
+}
+
+// clock is the engine's clock as one attempt reads it: this host's, or the server's where that is later. The server stamped the
+// attempt when it handed it out, and from then on this process counts. A host whose clock was set back would otherwise take the
+// provider's memory, and the time to commit, to last longer than they do (I1, I5).
+func (a *Activities) clock(ctx context.Context) func() refund.Instant {
+	started, began := refund.At(activity.GetInfo(ctx).StartedTime), time.Now()
+	return func() refund.Instant { return max(a.Now(), started.Add(time.Since(began))) }
 }

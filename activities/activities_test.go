@@ -30,6 +30,7 @@ type ports struct {
 	fences  []refund.Fence // of look-ups and closes
 	calls   int            // of the model and the receiver
 	bounds  []time.Duration
+	behind  time.Duration // how far the clock is behind now
 }
 
 func (p *ports) bound(ctx context.Context) {
@@ -74,7 +75,9 @@ func (p *ports) Send(ctx context.Context, _ refund.Notice) error {
 	return p.err
 }
 
-const now refund.Instant = 1_000_000
+// now is the clock of these tests. It is ahead of the host's, with which the environment stamps attempts: of the two the later one
+// counts.
+var now = refund.At(time.Now().Add(time.Hour))
 
 func newPorts() *ports {
 	return &ports{order: refund.Order{ID: "o1", Currency: "EUR", Captured: 10000, Version: 7}}
@@ -87,7 +90,7 @@ func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.Tes
 	env := suite.NewTestActivityEnvironment()
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
-	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now }}
+	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) }}
 	a.Register(env)
 	return env
 }
@@ -182,6 +185,33 @@ func TestSubmitChecksBeforeItSends(t *testing.T) {
 			require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
 			require.Equal(t, c.want, result.Answer.Refusal)
 			require.Equal(t, r.Sent, result.Sent)
+			require.Empty(t, p.submits)
+		})
+	}
+}
+
+// The server stamped the attempt, and its time goes on: a worker's clock that was set back prolongs nothing.
+func TestSubmitCountsFromTheServersStampWhereTheHostsClockWasSetBack(t *testing.T) {
+	stamped := now.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		change func(*activities.SubmitRequest)
+		want   refund.Code
+	}{
+		"the provider's memory": {func(r *activities.SubmitRequest) {
+			r.Sent, r.Intake.Terms.Profile, r.FirstSentAt = true, refund.ProfileRetention, stamped.Add(-time.Duration(r.Intake.Terms.Retention)*time.Millisecond)
+		}, ""},
+		"the time to commit": {func(r *activities.SubmitRequest) {
+			r.Intake.At = stamped.Add(-time.Duration(r.Intake.Terms.CommitWithin) * time.Millisecond)
+		}, refund.CodeApprovalExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, r := newPorts(), submission(t, refund.ProfileFull)
+			p.behind, p.answer = 2*time.Hour, provider.Answer{Observation: refund.ObservedNotFound} // of the look-up
+			c.change(&r)
+			result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+			require.NoError(t, err)
+			require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
+			require.Equal(t, c.want, result.Answer.Refusal)
 			require.Empty(t, p.submits)
 		})
 	}

@@ -34,7 +34,7 @@ type SubmitResult struct {
 // recognises a repeated operation, an ambiguous answer is an error: Temporal sends the same operation again. Elsewhere it is
 // a result, because a second send could be a second refund (I1); there the workflow allows one attempt only.
 func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitResult, error) {
-	info := activity.GetInfo(ctx)
+	info, now := activity.GetInfo(ctx), a.clock(ctx)
 	in, attempt := request.Intake, int64(info.Attempt)
 	profile, err := refund.ProfileNamed(in.Terms.Profile)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 		}, Sent: true}, nil
 	}
 	// Reading the order may use up one time-out before the send, so the promise must hold that much longer.
-	if sent && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, a.Now()+refund.Instant(in.Terms.CallTimeout)) {
+	if sent && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, now()+refund.Instant(in.Terms.CallTimeout)) {
 		return SubmitResult{Answer: provider.Answer{
 			Observation: refund.ObservedUnsent,
 			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
@@ -57,7 +57,7 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	}
 	// A zombie attempt finds its context over, or the fence raised by a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}
-	answer := provider.CheckAndSubmit(ctx, a.bounded(in), in, request.Decision, fence, a.Now)
+	answer := provider.CheckAndSubmit(ctx, a.bounded(in), in, request.Decision, fence, now)
 	if !sent && answer.Refusal != "" && answer.Observation == refund.ObservedUnsent && profile.Lookup == refund.LookupStrong {
 		// The first attempt need not be the first: a reset of the activity counts anew. The check may have failed by our own success,
 		// so "nothing was ever sent" is said only when the provider says so too (I3).
