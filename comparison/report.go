@@ -70,8 +70,13 @@ func filterText(f evidence.Filter) string {
 			parts = append(parts, part.name+" "+strings.Join(part.list, ", "))
 		}
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) == 0 && f.Extended:
+		return "the whole extended matrix"
+	case len(parts) == 0:
 		return "the whole matrix"
+	case f.Extended:
+		parts[0] = "the extended matrix, " + parts[0]
 	}
 	return "only " + strings.Join(parts, "; ")
 }

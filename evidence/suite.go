@@ -25,6 +25,8 @@ type Suite struct {
 
 // Filter says which part of the matrix was asked for. Empty lists ask for everything.
 type Filter struct {
+	// Extended tells that it was a part of the extended matrix, which no run of the suite plays by itself.
+	Extended  bool     `json:"extended,omitempty"`
 	Scenarios []string `json:"scenarios,omitempty"`
 	Engines   []string `json:"engines,omitempty"`
 	Profiles  []string `json:"profiles,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"refundlab/comparison"
-	"refundlab/faults/scenarios"
+	"refundlab/evidence"
 	"refundlab/refund"
 )
 
@@ -55,7 +55,11 @@ func reportOf(path string) (comparison.Result, []byte, error) {
 		return comparison.Result{}, nil, err
 	}
 	defer clean()
-	result, err := comparison.Judge(dir, scenarios.Matrix())
+	suite, err := evidence.LoadSuite(dir)
+	var result comparison.Result
+	if err == nil {
+		result, err = comparison.Judge(dir, matrixFor(suite.Filter))
+	}
 	if err != nil {
 		return result, nil, refund.Wrap(refund.CodeInvalidFlag, err, "%s holds no evidence of a run", path)
 	}

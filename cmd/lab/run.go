@@ -36,11 +36,12 @@ func runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run the fault suite on both engines, judge it, and write the report",
 		Long: `Run every scenario on both engines, without and with its fault, as real processes; judge the evidence; write the report.
-The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered run leaves its report in its own directory, below runs/ unless --out says otherwise.
+The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered or an extended run leaves its report in its own directory, below runs/ unless --out says otherwise.
 
 Exit status 1 unless every cell of the expected matrix has its trial and passes or is not applicable.`,
 		Example: `  go run ./cmd/lab run
-  go run ./cmd/lab run --scenario l06-2 --engine temporal --profile opaque --keep`,
+  go run ./cmd/lab run --scenario l06-2 --engine temporal --profile opaque --keep
+  go run ./cmd/lab run --extended --scenario server-killed`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range []string{"scenario", "engine", "profile"} {
@@ -49,10 +50,10 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 					return refund.Errorf(refund.CodeInvalidFlag, "--%s is empty: name what to run, or leave the flag out", name)
 				}
 			}
-			if err := f.check(scenarios.Matrix()); err != nil {
+			if err := f.check(matrixFor(f.filter)); err != nil {
 				return err
 			}
-			schedule, err := f.readSchedule(comparison.Select(scenarios.Matrix().Cells, f.filter))
+			schedule, err := f.readSchedule(comparison.Select(matrixFor(f.filter).Cells, f.filter))
 			if err != nil {
 				return err
 			}
@@ -63,6 +64,7 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 	flags.StringSliceVar(&f.filter.Scenarios, "scenario", nil, "only scenarios whose name is or begins with this; several with commas")
 	flags.StringSliceVar(&f.filter.Engines, "engine", nil, "only this engine: temporal or handrolled")
 	flags.StringSliceVar(&f.filter.Profiles, "profile", nil, "only these provider profiles")
+	flags.BoolVar(&f.filter.Extended, "extended", false, "the scenarios that take too long for every run, in the place of the suite's")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
 	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
 	flags.StringVar(&f.schedule, "schedule", "", "`FILE` with a schedule, or a trial.json that has one: played in the place of the scenario's own, for one scenario, engine and profile")
@@ -147,12 +149,20 @@ func nameList(matrix faults.Matrix) (names []string) {
 	return names
 }
 
+// matrixFor is the matrix that a filter is about.
+func matrixFor(filter evidence.Filter) faults.Matrix {
+	if filter.Extended {
+		return scenarios.Extended()
+	}
+	return scenarios.Matrix()
+}
+
 func (f *runFlags) whole() bool {
-	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0
+	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0 && !f.filter.Extended
 }
 
 func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log io.Writer) (err error) {
-	matrix := scenarios.Matrix()
+	matrix := matrixFor(f.filter)
 	cells := comparison.Select(matrix.Cells, f.filter)
 	dir := filepath.Join(f.out, time.Now().UTC().Format("20060102-150405.000"))
 	root := filepath.Join(dir, "evidence")

@@ -40,7 +40,9 @@ type trial struct {
 	world    faults.World
 	script   []faults.Step
 	schedule faults.Schedule
-	expect   faults.Expectation
+	// reactions are as in faults.Plan, for steps that the script cannot wait for.
+	reactions map[string][]faults.Step
+	expect    faults.Expectation
 }
 
 // networked are the profiles of a provider in a process of its own.
@@ -54,10 +56,10 @@ var (
 )
 
 // catalogue holds the scenarios in the order of the report.
-var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses)
+var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
 
 // extended holds scenarios that wait too long to be part of every run.
-var extended = slices.Concat(crowds[1:])
+var extended = slices.Concat(crowds[1:], eachCompletion, serverKilled, serverGone)
 
 // Matrix is every cell that a run of the suite must show.
 func Matrix() faults.Matrix { return matrixOf(catalogue) }
@@ -88,7 +90,7 @@ func PlanOf(name, engine, profile, arm string) (faults.Plan, error) {
 			continue
 		}
 		t := s.trial(engine, refund.ProfileName(profile), arm)
-		return faults.Plan{Profile: profile, World: t.world, Script: t.script, Schedule: t.schedule}, nil
+		return faults.Plan{Profile: profile, World: t.world, Script: t.script, Schedule: t.schedule, Reactions: t.reactions}, nil
 	}
 	return faults.Plan{}, fmt.Errorf("the catalogue has no scenario %q under profile %q", name, profile)
 }
