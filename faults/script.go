@@ -125,8 +125,8 @@ type Step struct {
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 	OffsetMS     int64 `json:"offset_ms,omitempty"`
 	// QuietMS lets a run that is not over be at rest once nothing was announced for that long; it stands where the run may not
-	// ask any more, so that no ask can show its rest. 0 lets it not. An await ends after such a silence as well, and a land after
-	// that of its process.
+	// ask any more, so that no ask can show its rest. 0 lets it not. An await ends after such a silence as well, or when
+	// its run is over, and a land after that of its process.
 	QuietMS int64 `json:"quiet_ms,omitempty"`
 }
 

@@ -124,7 +124,7 @@ func (t *trial) awaitPoint(ctx context.Context, s faults.Step) error {
 		return t.trace.await(ctx, "crossing of "+s.Point.String(), crossed)
 	}
 	return t.awaitQuiet(ctx, time.Duration(s.QuietMS)*time.Millisecond, func() string {
-		if crossed() {
+		if crossed() || t.over(operation) {
 			return ""
 		}
 		return aRun + "that crosses " + s.Point.String()

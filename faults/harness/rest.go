@@ -86,10 +86,15 @@ func (t *trial) held() string {
 	return ""
 }
 
+// over tells whether a run has crossed its last boundary. The lock is held.
+func (t *trial) over(operation string) bool {
+	over := t.trace.last(faults.Point{Boundary: t.engine.Over, When: faults.After}, operation)
+	return over != nil && over.Detail[faults.DetailRefused] == ""
+}
+
 // settled tells whether a run is over or has asked twice since the last submit arrived. The lock is held.
 func (t *trial) settled(operation string) bool {
-	over := t.trace.last(faults.Point{Boundary: t.engine.Over, When: faults.After}, operation)
-	if over != nil && over.Detail[faults.DetailRefused] == "" {
+	if t.over(operation) {
 		return true
 	}
 	var arrived int64 // of the last submit; one that was held at the provider's door counts from when it was dealt with
