@@ -12,8 +12,8 @@ import (
 // seenView is a view of a run that a client showed.
 type seenView struct {
 	refund.View
-	process string
-	endSeq  int64
+	process          string
+	startSeq, endSeq int64
 }
 
 // viewsOf are the views of one operation that clients showed, in the order in which their commands ended.
@@ -22,7 +22,7 @@ func (t *trial) viewsOf(id refund.OperationID) []seenView {
 	for _, answer := range t.Answers {
 		for _, view := range viewsIn(answer.Output) {
 			if view.OperationID == id && view.Facts.Intake.OperationID == id {
-				views = append(views, seenView{view, answer.Process, answer.EndSeq})
+				views = append(views, seenView{view, answer.Process, answer.StartSeq, answer.EndSeq})
 			}
 		}
 	}

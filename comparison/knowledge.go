@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"refundlab/evidence"
@@ -82,16 +83,17 @@ func neverToldOtherwise(t *trial) []string {
 	for _, r := range t.present() {
 		var told refund.RunStatus
 		var by string
-		tell := func(status refund.RunStatus, where string) {
-			if told != "" && status != told {
+		var since int64
+		tell := func(status refund.RunStatus, where string, asked, answered int64) {
+			switch {
+			case told == "" && status.Terminal():
+				told, by, since = status, where, answered
+			case told != "" && status != told && (status.Terminal() || asked > since): // what was asked before it was told may be older
 				violations = append(violations, fmt.Sprintf("run %s was told as %s by %s, and is %s in %s", r.name, told, by, status, where))
-			}
-			if status.Terminal() && told == "" {
-				told, by = status, where
 			}
 		}
 		for _, view := range t.viewsOf(r.id) {
-			tell(view.Status, "the answer to "+view.process)
+			tell(view.Status, "the answer to "+view.process, view.startSeq, view.endSeq)
 		}
 		if t.Trial.RestSeq != 0 {
 			for _, notice := range t.Provider.Notices {
@@ -99,7 +101,7 @@ func neverToldOtherwise(t *trial) []string {
 					violations = append(violations, fmt.Sprintf("a notice said %s of run %s, which is %s", notice.Status, r.name, r.export.View.Status))
 				}
 			}
-			tell(r.export.View.Status, "the export")
+			tell(r.export.View.Status, "the export", math.MaxInt64, math.MaxInt64)
 		}
 	}
 	return violations

@@ -53,6 +53,14 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 			view.Status, view.Facts.Receipt = refund.StatusRejected, nil
 			s.answer(evidence.Answer{Process: "c1", Run: "r1", Verb: "status"}, view)
 		}, verdict: Fail, checks: []string{"I4", "HISTORY"}},
+		{name: "told as confirmed, while somebody who had asked before is told later that it was not", change: func(s *scene) {
+			s.shown(9_002, 9_003, refund.StatusConfirmed, nil)
+			s.shown(9_001, 9_004, refund.StatusRetryable, nil)
+		}, verdict: Pass},
+		{name: "told as confirmed, then as on its way", change: func(s *scene) {
+			s.shown(9_002, 9_003, refund.StatusConfirmed, nil)
+			s.shown(9_004, 9_005, refund.StatusRetryable, nil)
+		}, verdict: Fail, checks: []string{"I4", "HISTORY"}},
 		{name: "sent before the intent was recorded", change: func(s *scene) {
 			s.Trace = filter(s.Trace, func(c evidence.Crossing) bool { return c.Process != "B" || c.Point != point("intent.after") })
 		}, verdict: Fail, checks: []string{"I4"}},
