@@ -3,6 +3,7 @@ package comparison
 import (
 	"testing"
 
+	"refundlab/evidence"
 	"refundlab/refund"
 )
 
@@ -16,7 +17,22 @@ func TestI11RunsEndInTime(t *testing.T) {
 	}
 	unfinished := func(s *scene) { s.Trial.Broken, s.Trial.RestSeq = "not at rest in time", 0 }
 	untold := func(s *scene) { s.Provider.Notices = nil }
+	ahead := func(s *scene) {
+		s.change("r1", func(e *refund.Export) {
+			for i := range e.Facts {
+				if e.Facts[i].Kind == refund.FactOutcome {
+					e.Facts[i].At += 600_000
+				}
+			}
+		})
+	}
 	judgeAll(t, []one{
+		{name: "the end is recorded ten minutes ahead", change: ahead, verdict: Fail, checks: []string{"I11"}},
+		{name: "the end is recorded by a clock that the script had set", change: func(s *scene) {
+			ahead(s)
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "clock host 600000 ms", StartSeq: 1, EndSeq: 2})
+			s.cross("B", "notice-call.before", s.id(), "")
+		}, verdict: Pass},
 		{name: "the end came too late", change: func(s *scene) { s.Trial.Budget.BoundMS = 20 }, verdict: Fail, checks: []string{"I11"}},
 		{name: "the end never came", change: stuck, verdict: Fail, checks: []string{"I11", "END"}},
 		{name: "the script broke off before the bound was over", change: func(s *scene) { stuck(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},

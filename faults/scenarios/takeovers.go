@@ -114,11 +114,11 @@ var takeovers = []scenario{
 		ScenarioText: faults.ScenarioText{
 			Name:  "closed-while-on-its-way",
 			Title: "The new owner closes while the old request is at the door",
-			About: "The request stands at the provider's door when its worker dies, and the time to commit ends. Another takes over and closes the operation; then the request is let in, and finds the tombstone.",
+			About: "The request stands at the provider's door when its worker dies, and the time to commit ends. Another takes over and closes the operation; then the request is let in and is refused by its fence, behind which the tombstone stands.",
 		},
 		profiles: onlyFull,
 		build: func(c cell) trial {
-			t := c.atTheDoor(rejected(refund.CodeClosed, 1, 1), over("b", "r1"), arrived(1), "tombstone")
+			t := c.atTheDoor(rejected(refund.CodeClosed, 1, 1), over("b", "r1"), arrived(1), "stale-fence")
 			t.script = approvedFor(hurried("r1"), only(fault, fired("door"), kill("a"), pass("commit", "r1"), start("b"), over("b", "r1"), release("door"), arrived(1)), rest)
 			return t
 		},
