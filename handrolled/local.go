@@ -76,10 +76,22 @@ func (s *Store) LocalOrder(ctx context.Context, tenant, order string) (found ref
 	return found, err
 }
 
-// SeedLocalOrders stores orders that are not there yet, all or none; what is there keeps its balance.
+// SeedLocalOrders stores orders that are not there yet, all or none; what is there keeps its balance. Where none is missing it
+// only reads: a worker that starts after another was frozen in a transaction must be able to, or nobody goes on (I11).
 //
 // Errors: INVALID_*, and those of every method.
 func (s *Store) SeedLocalOrders(ctx context.Context, orders []ledger.Order) error {
+	missing := false
+	for _, order := range orders {
+		_, err := s.LocalOrder(ctx, order.Tenant, order.ID)
+		if err != nil && refund.CodeOf(err) != refund.CodeOrderNotFound {
+			return err
+		}
+		missing = missing || err != nil
+	}
+	if !missing {
+		return nil
+	}
 	return s.write(ctx, func(tx *transaction) error {
 		for _, order := range orders {
 			if err := ledger.PutOrder(ctx, tx, order); err != nil && refund.CodeOf(err) != refund.CodeAlreadyExists {

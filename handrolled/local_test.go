@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +95,21 @@ func TestALocalRefusalEndsTheRun(t *testing.T) {
 			require.Empty(t, contents(t, store).Entries)
 		})
 	}
+}
+
+// A worker seeds at its start, and the one whom it replaces may be frozen with the lock in hand.
+func TestSeedingWhatIsThereNeedsNoLock(t *testing.T) {
+	t.Parallel()
+	path := journalPath(t)
+	seed(t, openAt(t, path, Options{}))
+	store := openAt(t, path, Options{})
+	defer lock(t, path)()
+	began := time.Now()
+	require.NoError(t, store.SeedLocalOrders(bounded(t), nil))
+	seed(t, store)
+	require.Less(t, time.Since(began), busyTimeout)
+	other := []ledger.Order{{Tenant: "acme", Order: refund.Order{ID: "order-2", Currency: "EUR", Captured: 1, Version: 1}}}
+	requireCode(t, store.SeedLocalOrders(bounded(t), other), refund.CodeStoreLocked)
 }
 
 func TestSeedingOrdersAgainKeepsTheirBalance(t *testing.T) {
