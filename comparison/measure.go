@@ -160,7 +160,7 @@ func measureFault(t *trial, hit evidence.Fired, m *Measures) {
 		m.FirstAction = firstActions(steps)
 	}
 	for _, r := range t.present() {
-		if ended, ok := r.endedAt(); ok && (operation == "" || string(r.id) == operation) && ended >= hit.At {
+		if ended, ok := t.endedAt(r); ok && (operation == "" || string(r.id) == operation) && ended >= hit.At {
 			m.Recovery.ToEnd = max(m.Recovery.ToEnd, int64(ended-hit.At))
 		}
 	}
