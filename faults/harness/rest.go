@@ -113,8 +113,6 @@ func (t *trial) settled(operation string) bool {
 		recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
 		return recorded != nil && recorded.Seq > closing.Seq
 	}
-	// That it asks again after an answer shows that the answer decided nothing; after one ask the run may be about to end. An ask
-	// that nobody answered shows nothing.
-	answered := t.trace.answeredSince(arrived, faults.LookupCall, operation)
-	return answered != 0 && t.trace.since(answered, faults.Point{Boundary: faults.LookupCall, When: faults.Before}, operation) >= 1
+	// That somebody asks again shows that the answer decided nothing; after one ask the run may be about to end.
+	return t.trace.asksAgain(arrived, faults.LookupCall, operation)
 }

@@ -72,6 +72,17 @@ func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
 	}
 }
 
+func TestAskOfAnotherProcessShowsNoRest(t *testing.T) {
+	trial := history("intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after") // and a dies with the answer
+	ask := func(p string) { trial.trace.cross(faults.Announcement{Process: "b", Point: point(p), Operation: id}, nil) }
+	ask("lookup-call.before")
+	require.False(t, trial.rests())
+	ask("lookup-call.after")
+	require.False(t, trial.rests())
+	ask("lookup-call.before")
+	require.True(t, trial.rests())
+}
+
 func TestTrialIsNotAtRestWhileAMessageIsHeld(t *testing.T) {
 	trial := history()
 	hold := faults.Schedule{{Name: "held", Point: point("provider-call.before"), Nth: 1, Action: faults.Hold}}

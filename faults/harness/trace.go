@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,24 +196,28 @@ func (t *trace) since(seq int64, p faults.Point, operation string) int {
 	return crossings
 }
 
-// answeredSince is when the first call of a boundary was answered that had been begun after a sequence number; 0 where none was.
-// An error, and a status that tells of one, is no answer. The lock is held.
-func (t *trace) answeredSince(seq int64, b faults.Boundary, operation string) int64 {
-	for _, begun := range t.about[about{faults.Point{Boundary: b, When: faults.Before}, operation}] {
-		if begun.Seq <= seq {
+// asksAgain tells whether a process began a call after a sequence number, was answered, and began another: the answer decided
+// nothing. An error, and a status that tells of one, is no answer; and what another process does tells nothing about an answer
+// whose reader may have died with it. The lock is held.
+func (t *trace) asksAgain(seq int64, b faults.Boundary, operation string) bool {
+	asks := t.about[about{faults.Point{Boundary: b, When: faults.Before}, operation}]
+	answers := t.about[about{faults.Point{Boundary: b, When: faults.After}, operation}]
+	for i, ask := range asks {
+		if ask.Seq <= seq {
 			continue
 		}
-		for _, done := range t.about[about{faults.Point{Boundary: b, When: faults.After}, operation}] {
-			if done.Seq < begun.Seq || done.Process != begun.Process {
-				continue
-			}
-			if status := done.Detail[faults.DetailStatus]; status != "error" && status < "500" {
-				return done.Seq
-			}
-			break
+		answered := slices.IndexFunc(answers, func(c *evidence.Crossing) bool { return c.Seq > ask.Seq && c.Process == ask.Process })
+		if answered < 0 {
+			continue
+		}
+		if status := answers[answered].Detail[faults.DetailStatus]; status == "error" || status >= "500" {
+			continue
+		}
+		if slices.ContainsFunc(asks[i:], func(c *evidence.Crossing) bool { return c.Seq > answers[answered].Seq && c.Process == ask.Process }) {
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
 // record copies what the evidence keeps.
