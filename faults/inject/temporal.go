@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"path"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,10 +76,12 @@ func (i *interceptor) intercept(ctx context.Context, method string, request, rep
 	// The SDK bounds a call to ten seconds, the time at the point included. Held longer, the message would never leave.
 	sending, cancel := sendContext(ctx, answer)
 	defer cancel()
-	if answer.Action == faults.Duplicate {
-		_ = invoke(sending, method, request, reply, conn, options...)
-	}
 	err := invoke(sending, method, request, reply, conn, options...)
+	if answer.Action == faults.Duplicate {
+		// The network delivered the message twice, and the answer to the first copy is the one that arrives: that to the second,
+		// which the server refuses or recognises, is nobody's.
+		_ = invoke(sending, method, request, another(reply), conn, options...)
+	}
 	i.learn(reply)
 	announcement = with(announcement, faults.DetailStatus, status.Code(err).String())
 	if err != nil {
@@ -88,6 +91,14 @@ func (i *interceptor) intercept(ctx context.Context, method string, request, rep
 		return status.Error(codes.Unavailable, errCut.Error())
 	}
 	return err
+}
+
+// another is an empty reply of the same type.
+func another(reply any) any {
+	if reply == nil {
+		return nil
+	}
+	return reflect.New(reflect.TypeOf(reply).Elem()).Interface()
 }
 
 func (i *interceptor) classify(rpc string, request any) (faults.Boundary, faults.Announcement, bool) {

@@ -2,6 +2,7 @@ package inject
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -144,6 +145,28 @@ func TestHeldCompletionLeavesAfterItsTimeIsOver(t *testing.T) {
 	require.NoError(t, receive(t, sent), "the message has a context of its own")
 	stage.answer("intake.after", faults.Continue)
 	require.NoError(t, receive(t, done))
+}
+
+func TestDoubledMessageIsAnsweredByItsFirstCopy(t *testing.T) {
+	stage, announcer := newStage(t)
+	reply, copies := &workflowservice.StartWorkflowExecutionResponse{}, 0
+	done := make(chan error, 1)
+	go func() {
+		done <- Interceptor(testNames, announcer)(t.Context(), "/service/StartWorkflowExecution", &workflowservice.StartWorkflowExecutionRequest{WorkflowId: "refund/op-1"}, reply, nil,
+			func(_ context.Context, _ string, _, reply any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				copies++
+				reply.(*workflowservice.StartWorkflowExecutionResponse).RunId = strconv.Itoa(copies)
+				if copies == 2 {
+					return status.Error(codes.NotFound, "there is one already")
+				}
+				return nil
+			})
+	}()
+	stage.answer("intake.before", faults.Duplicate)
+	require.Empty(t, stage.answer("intake.after", faults.Continue).Detail[faults.DetailRefused])
+	require.NoError(t, receive(t, done))
+	require.Equal(t, 2, copies)
+	require.Equal(t, "1", reply.GetRunId())
 }
 
 func TestLostReplyOfTheServerIsRetriedByTheSDK(t *testing.T) {

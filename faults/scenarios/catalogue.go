@@ -58,8 +58,8 @@ var (
 // catalogue holds the scenarios in the order of the report.
 var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
 
-// extended holds scenarios that wait too long to be part of every run.
-var extended = slices.Concat(crowds[1:], eachCompletion, serverKilled, serverGone)
+// extended holds scenarios that wait too long, or resemble another one too much, to be part of every run.
+var extended = slices.Concat(crowds[1:], furtherToProvider, furtherToModel, furtherToServer, eachCompletion, serverKilled, serverGone)
 
 // Matrix is every cell that a run of the suite must show.
 func Matrix() faults.Matrix { return matrixOf(catalogue) }

@@ -39,7 +39,8 @@ func (c cell) afterLostRequest() faults.End {
 	return unknown(0, 0, nobodyToAsk)
 }
 
-// toProvider breaks messages between a worker and the provider.
+// toProvider breaks messages between a worker and the provider; furtherToProvider does so in ways that resemble others and are
+// no part of every run.
 var toProvider = []scenario{
 	{
 		ScenarioText: faults.ScenarioText{
@@ -62,7 +63,7 @@ var toProvider = []scenario{
 			Title: "The first request lands after a \"not found\"",
 			About: "The first request is delayed beyond its time-out. A look-up says \"not found\" about it, and where the provider recognises a repeated operation a second request is sent and commits; then the first one lands. One refund: an absence that was seen is no absence.",
 		},
-		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileRetention, refund.ProfileLookup},
+		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			late := faults.Schedule{rule("late", faults.ProviderCall, faults.Before, 1, "a", faults.Hold)}
 			expect, asked := c.ends(confirmed(1, 1)), []faults.Step{fired("late"), await(faults.Observed, faults.After, "a", "r1"), await(faults.LookupCall, faults.After, "a", "r1"), release("late"), arrived(1)}
@@ -83,19 +84,6 @@ var toProvider = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
-			Name:  "requests-swapped",
-			Title: "Two requests arrive in the other order",
-			About: "Two refunds of one order are approved, and the order bears one of them. The first request is overtaken on its way by the second, which commits; the first is refused by the balance. The order of arrival decides, not that of approval.",
-		},
-		profiles: onlyFull,
-		build: func(c cell) trial {
-			t := c.overtaken()
-			t.schedule = faults.Schedule{rule("first", faults.ProviderCall, faults.Before, 1, "a", faults.Hold)}
-			return t
-		},
-	},
-	{
-		ScenarioText: faults.ScenarioText{
 			Name:  "stored-refusal-replayed",
 			Title: "A stored refusal is given again",
 			About: "A request is refused by the balance, the refusal is stored, and its answer is lost. Read again, the order no longer bears the refund, which could be our own success; so the provider is asked, and gives the refusal that it stored.",
@@ -111,43 +99,6 @@ var toProvider = []scenario{
 				t.expect.Witnesses = []faults.Witness{{Why: "the refusal must have been given twice", Outcome: "refusal", Least: 2}}
 			}
 			return t
-		},
-	},
-	{
-		ScenarioText: faults.ScenarioText{
-			Name:  "server-error-before-commit",
-			Title: "A 503 and nothing was done",
-			About: "The provider answers 503 and has done nothing. A status is not the provider's word about the operation: nobody can tell it from a 503 after a commit.",
-		},
-		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLookup, refund.ProfileOpaque},
-		build: func(c cell) trial {
-			expect := c.ends(c.afterCrashBeforeCommit())
-			if c.fault {
-				expect.Witnesses = ended(faults.ProviderCall, "503", "the worker must have seen the 503")
-			}
-			return trial{
-				script:   approved(only(fault, fired("refused")), c.unsure("a")),
-				schedule: faults.Schedule{rule("refused", faults.ProviderRecv, faults.Before, 1, "provider", faults.Refuse)},
-				expect:   expect,
-			}
-		},
-	},
-	{
-		ScenarioText: faults.ScenarioText{
-			Name:  "server-error-after-commit",
-			Title: "A 500 after the commit",
-			About: "The provider has committed and answers 500. It is no failure: the run must find its receipt.",
-		},
-		profiles: fullAndLookup,
-		build: func(c cell) trial {
-			expect := c.ends(c.afterLostAnswer())
-			if c.fault {
-				expect.Witnesses = ended(faults.ProviderCall, "500", "the worker must have seen the 500")
-			}
-			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"status-500"}}), approved(rest)),
-				expect: expect,
-			}
 		},
 	},
 	{
@@ -191,26 +142,6 @@ var toProvider = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
-			Name:  "provider-silent",
-			Title: "The provider accepts the connection and never answers",
-			About: "What the worker sends is taken and arrives nowhere, and nobody is told. Its time-out ends the wait; then the line carries again, and what was sent into it is lost.",
-		},
-		profiles: fullAndLookup,
-		build: func(c cell) trial {
-			expect := c.ends(c.afterLostRequest())
-			if c.fault {
-				expect.Witnesses = ended(faults.ProviderCall, "error", "the worker must have waited in vain")
-			}
-			return trial{
-				script: approved(only(fault, fired("ready"), silence(faults.LineProvider, "a"), release("ready"),
-					await(faults.ProviderCall, faults.After, "a", "r1"), restore(faults.LineProvider, "a")), rest),
-				schedule: faults.Schedule{readyToSend},
-				expect:   expect,
-			}
-		},
-	},
-	{
-		ScenarioText: faults.ScenarioText{
 			Name:  "connection-cut",
 			Title: "The connection is cut after the commit",
 			About: "The provider has committed, and before it can answer the worker's connections are reset, and new ones at once, until the line carries again.",
@@ -231,21 +162,94 @@ var toProvider = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
-			Name:  "provider-killed-before-commit",
-			Title: "The provider is killed before its commit",
-			About: "The provider is killed in the transaction of the refund, and started again on its files: the transaction is rolled back, and nobody was answered.",
-		},
-		profiles: fullAndLookup,
-		build:    func(c cell) trial { return c.providerKilled(faults.Before, c.afterCrashBeforeCommit()) },
-	},
-	{
-		ScenarioText: faults.ScenarioText{
 			Name:  "provider-killed-after-commit",
 			Title: "The provider is killed after its commit",
 			About: "The provider is killed between its commit and its answer, and started again on its files: the refund is there, and nobody was told.",
 		},
 		profiles: fullAndLookup,
 		build:    func(c cell) trial { return c.providerKilled(faults.After, c.afterLostAnswer()) },
+	},
+}
+
+var furtherToProvider = []scenario{
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "requests-swapped",
+			Title: "Two requests arrive in the other order",
+			About: "Two refunds of one order are approved, and the order bears one of them. The first request is overtaken on its way by the second, which commits; the first is refused by the balance. The order of arrival decides, not that of approval.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			t := c.overtaken()
+			t.schedule = faults.Schedule{rule("first", faults.ProviderCall, faults.Before, 1, "a", faults.Hold)}
+			return t
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "server-error-before-commit",
+			Title: "A 503 and nothing was done",
+			About: "The provider answers 503 and has done nothing. A status is not the provider's word about the operation: nobody can tell it from a 503 after a commit.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLookup, refund.ProfileOpaque},
+		build: func(c cell) trial {
+			expect := c.ends(c.afterCrashBeforeCommit())
+			if c.fault {
+				expect.Witnesses = ended(faults.ProviderCall, "503", "the worker must have seen the 503")
+			}
+			return trial{
+				script:   approved(only(fault, fired("refused")), c.unsure("a")),
+				schedule: faults.Schedule{rule("refused", faults.ProviderRecv, faults.Before, 1, "provider", faults.Refuse)},
+				expect:   expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "server-error-after-commit",
+			Title: "A 500 after the commit",
+			About: "The provider has committed and answers 500. It is no failure: the run must find its receipt.",
+		},
+		profiles: fullAndLookup,
+		build: func(c cell) trial {
+			expect := c.ends(c.afterLostAnswer())
+			if c.fault {
+				expect.Witnesses = ended(faults.ProviderCall, "500", "the worker must have seen the 500")
+			}
+			return trial{
+				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"status-500"}}), approved(rest)),
+				expect: expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "provider-silent",
+			Title: "The provider accepts the connection and never answers",
+			About: "What the worker sends is taken and arrives nowhere, and nobody is told. Its time-out ends the wait; then the line carries again, and what was sent into it is lost.",
+		},
+		profiles: fullAndLookup,
+		build: func(c cell) trial {
+			expect := c.ends(c.afterLostRequest())
+			if c.fault {
+				expect.Witnesses = ended(faults.ProviderCall, "error", "the worker must have waited in vain")
+			}
+			return trial{
+				script: approved(only(fault, fired("ready"), silence(faults.LineProvider, "a"), release("ready"),
+					await(faults.ProviderCall, faults.After, "a", "r1"), restore(faults.LineProvider, "a")), rest),
+				schedule: faults.Schedule{readyToSend},
+				expect:   expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "provider-killed-before-commit",
+			Title: "The provider is killed before its commit",
+			About: "The provider is killed in the transaction of the refund, and started again on its files: the transaction is rolled back, and nobody was answered.",
+		},
+		profiles: fullAndLookup,
+		build:    func(c cell) trial { return c.providerKilled(faults.Before, c.afterCrashBeforeCommit()) },
 	},
 }
 
@@ -282,18 +286,9 @@ func (c cell) overtaken() trial {
 
 // toModel breaks messages between a worker and the model. A call that may have been billed counts; the budget bounds them (I12).
 var toModel = []scenario{
-	asksModel("model-request-lost", "The request to the model is lost",
-		"The request never reaches the model. It is made again, and one call is billed.",
-		1, rule("lost", faults.ModelCall, faults.Before, 1, "a", faults.Drop), faults.Step{}, ""),
 	asksModel("model-answer-lost", "The model's answer is lost",
 		"The model has answered and billed, and its answer is lost. It is asked again, inside the budget; both calls are billed.",
 		2, rule("lost", faults.ModelCall, faults.After, 1, "a", faults.Lose), faults.Step{}, ""),
-	asksModel("model-answer-late", "The model's answer comes after the call's time",
-		"The model has answered, and its answer takes longer than the call may last. It is asked again; the late answer is nobody's.",
-		2, delayed(rule("late", faults.ModelCall, faults.After, 1, "a", faults.Delay), 4_000), faults.Step{}, ""),
-	asksModel("model-server-error", "The model answers 500",
-		"The model answers 500, and may have billed. It is asked again.",
-		2, faults.Rule{}, faults.Step{Do: faults.DoModel, Answers: []string{"status-500"}}, "500"),
 	asksModel("model-too-many-requests", "The model answers 429 and says when to come back",
 		"The model answers 429 with a Retry-After of two seconds. It is asked again, and no earlier.",
 		2, faults.Rule{}, faults.Step{Do: faults.DoModel, Answers: []string{"status-429"}, RetryAfterMS: 2_000}, "429"),
@@ -322,6 +317,18 @@ var toModel = []scenario{
 			}
 		},
 	},
+}
+
+var furtherToModel = []scenario{
+	asksModel("model-request-lost", "The request to the model is lost",
+		"The request never reaches the model. It is made again, and one call is billed.",
+		1, rule("lost", faults.ModelCall, faults.Before, 1, "a", faults.Drop), faults.Step{}, ""),
+	asksModel("model-answer-late", "The model's answer comes after the call's time",
+		"The model has answered, and its answer takes longer than the call may last. It is asked again; the late answer is nobody's.",
+		2, delayed(rule("late", faults.ModelCall, faults.After, 1, "a", faults.Delay), 4_000), faults.Step{}, ""),
+	asksModel("model-server-error", "The model answers 500",
+		"The model answers 500, and may have billed. It is asked again.",
+		2, faults.Rule{}, faults.Step{Do: faults.DoModel, Answers: []string{"status-500"}}, "500"),
 }
 
 // asksModel is a scenario in which the model's first call fails by a rule or by an answer that is set up, and the second does not.

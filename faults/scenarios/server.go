@@ -58,13 +58,16 @@ func (d disturbance) rule(name string, k completion) faults.Rule {
 var toServer = []scenario{
 	everyCompletion("server-messages-lost", "Every kind of message to the server is lost once", requestsLost),
 	everyCompletion("server-answers-lost", "The server's answer to every kind of message is lost once", answersLost),
+}
+
+var furtherToServer = []scenario{
 	everyCompletion("server-messages-doubled", "Every kind of message to the server arrives twice", doubled),
 }
 
 func everyCompletion(name, title string, d disturbance) scenario {
 	return scenario{
 		ScenarioText: faults.ScenarioText{Name: name, Title: title, About: "Start, decision, and the first completion of each kind. " + d.about},
-		profiles:     fullAndLookup,
+		profiles:     onlyFull,
 		unlike:       noServer,
 		build: func(c cell) trial {
 			t := trial{script: approved(rest), expect: c.ends(d.end(completions))}
