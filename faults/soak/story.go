@@ -62,7 +62,7 @@ func hit(r faults.Rule) string {
 	case what == "":
 		what = string(r.Action)
 	}
-	return fmt.Sprintf("when %s stands %s at %s %s, %s", who, times, r.Point.When, r.Point.Boundary, what)
+	return fmt.Sprintf("when %s stands %s %s %s, %s", who, times, r.Point.When, r.Point.Boundary, what)
 }
 
 func sentence(s faults.Step) string {
@@ -73,6 +73,10 @@ func sentence(s faults.Step) string {
 		return s.Process + " is killed"
 	case faults.DoRestart:
 		return s.Process + " starts again"
+	case faults.DoFired:
+		return "until " + s.Rule + " has hit"
+	case faults.DoRelease:
+		return "what " + s.Rule + " holds is let go on"
 	case faults.DoThaw:
 		return s.Process + " is let go on"
 	case faults.DoLand:
@@ -91,7 +95,7 @@ func sentence(s faults.Step) string {
 	case faults.DoJoin:
 		return "until " + s.Process + " has ended"
 	case faults.DoAwait:
-		return strings.Join(strings.Fields(fmt.Sprintf("until %s %s stands %s %s (%d)", s.Process, s.Run, s.Point.When, s.Point.Boundary, max(s.Nth, 1))), " ")
+		return strings.Join(strings.Fields(fmt.Sprintf("until %s %s has come %s %s (%d)", s.Process, s.Run, s.Point.When, s.Point.Boundary, max(s.Nth, 1))), " ")
 	case faults.DoRest:
 		return "until everything is at rest"
 	case faults.DoOrderVersion:
