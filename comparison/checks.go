@@ -42,6 +42,7 @@ var checks = []check{
 	{"I12", true, budgetOnDisk},
 	{"END", false, permittedEnd},
 	{"TRACE", true, nothingUntraced},
+	{"MODEL", false, pathOfModel},
 	{"HISTORY", true, oneHistory},
 }
 

@@ -1,0 +1,247 @@
+package comparison
+
+import (
+	"encoding/json"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/faults/scenarios"
+	"refundlab/refund"
+)
+
+// committed unpacks the evidence beside REPORT.md once for all tests.
+var committed = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "committed-")
+	if err != nil {
+		return "", err
+	}
+	pack, err := os.Open("../report/evidence.tar.gz")
+	if err != nil {
+		return "", err
+	}
+	defer pack.Close()
+	return dir, Unpack(pack, dir)
+})
+
+// expectations are those of the catalogue, by cell.
+var expectations = sync.OnceValue(func() map[evidence.Cell]faults.Expectation {
+	cells := map[evidence.Cell]faults.Expectation{}
+	for _, e := range scenarios.Matrix().Cells {
+		cells[CellOf(e)] = e
+	}
+	return cells
+})
+
+func expectationOf(cell evidence.Cell) faults.Expectation { return expectations()[cell] }
+
+// real loads one committed trial; each call gives its own copy.
+func real(t *testing.T, cell evidence.Cell) evidence.Record {
+	t.Helper()
+	dir, err := committed()
+	require.NoError(t, err)
+	record, err := evidence.Load(dir, cell, "")
+	require.NoError(t, err)
+	return record
+}
+
+// Whatever the committed trials recorded, on both engines and under every profile, is a path of the model.
+func TestEveryCommittedTraceIsAPathOfTheModel(t *testing.T) {
+	dir, err := committed()
+	require.NoError(t, err)
+	cells, err := evidence.Cells(dir)
+	require.NoError(t, err)
+	require.Greater(t, len(cells), 300)
+	for _, cell := range cells {
+		require.Empty(t, pathOfModel(newTrial(real(t, cell), expectationOf(cell))), cell.Dir())
+	}
+}
+
+// tampered is a trial that nobody can have recorded under these rules.
+type tampered struct {
+	name   string
+	cell   evidence.Cell
+	change func(*evidence.Record)
+	says   string
+}
+
+// Without these the check could accept everything. Each takes a real trial and changes what a broken engine, provider or
+// journal would have left.
+func TestWhatIsNoPathIsRefused(t *testing.T) {
+	cell := func(scenario, engine string, profile refund.ProfileName, arm evidence.Arm) evidence.Cell {
+		return evidence.Cell{Scenario: scenario, Engine: engine, Profile: profile, Arm: arm}
+	}
+	late := "l06-6-old-worker-late"
+	for _, tt := range []tampered{
+		{"a second send after not found", cell(late, "handrolled", refund.ProfileLookup, evidence.ArmFault), func(r *evidence.Record) {
+			renamed(r, "b", "lookup-call", "provider-call")
+		}, "its step is LOOK_UP"},
+		{"a second intent where nobody may send twice", cell(late, "temporal", refund.ProfileLookup, evidence.ArmFault), func(r *evidence.Record) {
+			edited(r, refund.FactIntent, 2, func(f *refund.Fact) { f.Ref = "SEND" })
+		}, "opens round 2 to SEND, and the rule allows LOOK_UP"},
+		{"a second attempt where nobody may send twice", cell(late, "temporal", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			as(r, refund.ProfileLookup)
+		}, "a second send"},
+		{"an outcome by an old owner", cell(late, "handrolled", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			edited(r, refund.FactOutcome, 1, func(f *refund.Fact) { f.Fence.Term-- })
+		}, "does not hold the run"},
+		{"an outcome by an attempt that is over", cell(late, "temporal", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			edited(r, refund.FactOutcome, 1, func(f *refund.Fact) { f.Fence.Seq = 2 })
+		}, "attempt 1.2 is over, or has called nobody"},
+		{"a second proposal", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			repeated(r, refund.FactProposal)
+		}, "is a second proposal"},
+		{"a submit without an intent", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			removed(r, refund.FactIntent)
+			uncrossed(r, "intent")
+		}, "is ready and its step is SEND"},
+		{"a submit before its intent", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			swapped(r, "intent", "provider-call")
+		}, "is ready and its step is SEND"},
+		{"a submit of a round that nobody opened", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			removed(r, refund.FactIntent)
+		}, "round 1 was not opened"},
+		{"a confirmation without a receipt", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			r.Provider.Received = nil
+		}, "nothing that 2.0 can have seen allows it"},
+		{"a confirmation without a receipt, on Temporal", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			r.Provider.Received = nil
+		}, "nothing that 1.1 can have seen allows it"},
+		{"a rejection that nobody gave", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			edited(r, refund.FactOutcome, 1, func(f *refund.Fact) { f.Code = "INSUFFICIENT_BALANCE" })
+		}, "nothing that 2.0 can have seen allows it"},
+		{"an approval before the proposal", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			removed(r, refund.FactProposal)
+			uncrossed(r, "proposal")
+		}, "the verdict ACCEPTED, and the rule does not"},
+		{"an approval after the deadline", cell(late, "handrolled", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			edited(r, refund.FactVerdict, 1, func(f *refund.Fact) { f.At += 30 * 24 * 3600 * 1000 })
+		}, "the verdict ACCEPTED, and the rule does not"},
+		{"an approval by the requester", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			export := r.Exports["r1"]
+			decision := *export.View.Facts.Decision
+			decision.Approver = export.View.Facts.Intake.Request.Requester
+			export.View.Facts.Decision = &decision
+			r.Exports["r1"] = export
+		}, "the verdict ACCEPTED, and the rule does not"},
+		{"a stale fence that the provider took", cell(late, "handrolled", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			answered := &r.Provider.Received[len(r.Provider.Received)-1]
+			answered.Outcome, answered.Code = "receipt", ""
+		}, "the provider's promise does not allow"},
+		{"a second commit", cell(late, "handrolled", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			answered := &r.Provider.Received[len(r.Provider.Received)-1]
+			answered.Outcome, answered.Code = "committed", ""
+		}, "the provider's promise does not allow"},
+		{"a tombstone that did not hold", cell("late-after-close", "handrolled", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			answered := &r.Provider.Received[len(r.Provider.Received)-1]
+			answered.Outcome, answered.Code = "committed", ""
+		}, "the provider's promise does not allow"},
+		{"a message that nobody sent", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			uncrossed(r, "provider-call")
+		}, "nobody had sent it"},
+		{"a claim under a generation that was given before", cell(late, "handrolled", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			for i := range r.Trace {
+				if r.Trace[i].Process == "b" && r.Trace[i].Fence == "3.0" {
+					r.Trace[i].Fence = "2.0"
+				}
+			}
+		}, "generation 2 was given before"},
+		{"an end for want of a decision that is there", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
+			edited(r, refund.FactIntent, 1, func(f *refund.Fact) { f.Kind, f.Ref, f.Fence = refund.FactExpiry, "", refund.Fence{} })
+		}, "it has one"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			record := real(t, tt.cell)
+			require.Empty(t, pathOfModel(newTrial(record, expectationOf(tt.cell))), "before the change")
+			tt.change(&record)
+			found := pathOfModel(newTrial(record, expectationOf(tt.cell)))
+			require.Len(t, found, 1)
+			require.Contains(t, found[0], tt.says)
+		})
+	}
+}
+
+// The check is one of the judge's.
+func TestTheJudgeFollowsThePath(t *testing.T) {
+	sketched := checks
+	checks = allChecks
+	t.Cleanup(func() { checks = sketched })
+	cell := evidence.Cell{Scenario: "l06-6-old-worker-late", Engine: "temporal", Profile: refund.ProfileFull, Arm: evidence.ArmClean}
+	record := real(t, cell)
+	require.Equal(t, Pass, JudgeRecord(record, expectationOf(cell)).Verdict)
+	repeated(&record, refund.FactProposal)
+	judged := JudgeRecord(record, expectationOf(cell))
+	require.Equal(t, Fail, judged.Verdict)
+	require.Contains(t, judged.Findings[len(judged.Findings)-1].Text, "second proposal")
+}
+
+// edited changes the n-th fact of a kind.
+func edited(r *evidence.Record, kind refund.FactKind, n int, edit func(*refund.Fact)) {
+	for i := range r.Exports["r1"].Facts {
+		if fact := &r.Exports["r1"].Facts[i]; fact.Kind == kind {
+			if n--; n == 0 {
+				edit(fact)
+				return
+			}
+		}
+	}
+}
+
+func removed(r *evidence.Record, kind refund.FactKind) {
+	export := r.Exports["r1"]
+	export.Facts = filter(export.Facts, func(f refund.Fact) bool { return f.Kind != kind })
+	r.Exports["r1"] = export
+}
+
+func repeated(r *evidence.Record, kind refund.FactKind) {
+	export := r.Exports["r1"]
+	var facts []refund.Fact
+	for _, fact := range export.Facts {
+		facts = append(facts, fact)
+		if fact.Kind == kind {
+			facts = append(facts, fact)
+		}
+	}
+	export.Facts = facts
+	r.Exports["r1"] = export
+}
+
+// uncrossed takes every crossing of a boundary out of the trace.
+func uncrossed(r *evidence.Record, boundary faults.Boundary) {
+	r.Trace = filter(r.Trace, func(c evidence.Crossing) bool { return c.Point.Boundary != boundary })
+}
+
+// renamed lets a process announce one boundary as another.
+func renamed(r *evidence.Record, process string, from, to faults.Boundary) {
+	for i := range r.Trace {
+		if c := &r.Trace[i]; c.Process == process && c.Point.Boundary == from {
+			c.Point.Boundary = to
+		}
+	}
+}
+
+// swapped exchanges two boundaries.
+func swapped(r *evidence.Record, one, other faults.Boundary) {
+	for i := range r.Trace {
+		switch c := &r.Trace[i]; c.Point.Boundary {
+		case one:
+			c.Point.Boundary = other
+		case other:
+			c.Point.Boundary = one
+		}
+	}
+}
+
+// as lets a trial have been played under another profile.
+func as(r *evidence.Record, profile refund.ProfileName) {
+	r.Trial.Profile = profile
+	export := r.Exports["r1"]
+	export.View.Facts.Intake.Terms.Profile = profile
+	text, _ := json.Marshal(export.View)
+	_ = json.Unmarshal(text, &export.View)
+	r.Exports["r1"] = export
+}
