@@ -28,7 +28,7 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 		Observation: refund.ObservedNothing,
 		Authorised:  f.Lapsed == "" && run.At.Before(f.Intake.CommitBy()),
 		Sent:        f.FirstSentAt != 0,
-		Retained:    refund.Retained(f.Intake.Terms, f.FirstSentAt, run.At),
+		Retained:    e.retained(f, run.At),
 	}
 	action := refund.Next(situation)
 	switch action {
@@ -42,6 +42,12 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 		}
 	}
 	return e.send(ctx, run, situation, action)
+}
+
+// retained tells whether the provider still remembers what was sent first. Where the host's clock was set back nobody knows how
+// long ago that was, and its memory is not relied on (I1).
+func (e *Executor) retained(f refund.Facts, now refund.Instant) bool {
+	return refund.Retained(f.Intake.Terms, f.FirstSentAt, now) && (f.FirstSentAt == 0 || !e.Journal.SetBack())
 }
 
 // hold leaves the run to a person.
@@ -83,7 +89,7 @@ func (e *Executor) perform(ctx context.Context, run Run, s refund.Situation, act
 	case refund.ActSend:
 		// Again, and by the clock of now: the intent may have waited for the file, or this process for its turn, and a copy that
 		// arrives when the provider has forgotten the first one is a second refund (I1).
-		if s.Sent && s.Profile.Expires && !refund.Retained(in.Terms, run.Facts.FirstSentAt, e.Journal.Now()) {
+		if s.Sent && s.Profile.Expires && !e.retained(run.Facts, e.Journal.Now()) {
 			return provider.Answer{Observation: refund.ObservedUnsent, Detail: "the provider may have forgotten the operation"}
 		}
 		return provider.CheckAndSubmit(ctx, e.Refunds, in, *run.Facts.Decision, fence, e.Journal.Now)

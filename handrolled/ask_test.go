@@ -207,6 +207,28 @@ func TestNothingIsSentAgainOnceTheProviderMayHaveForgotten(t *testing.T) {
 	require.Equal(t, []string{"submit", "submit", "lookup"}, w.calls)
 }
 
+// I1: by the file's time the provider remembers, but no process counted while the host's clock was set back.
+func TestNothingIsSentAgainWhereTheHostsClockWasSetBack(t *testing.T) {
+	path, clock := journalPath(t), clockAt(1000)
+	store := openAt(t, path, Options{Clock: clock.read})
+	approved(t, store, refund.Terms{Profile: refund.ProfileRetention, Retention: 5000, CallTimeout: 800})
+	w := newWorld()
+	w.submit = func(context.Context, refund.Intake, provider.Submission) provider.Answer {
+		return answer(refund.ObservedAmbiguous)
+	}
+	drive(t, store, w, "A")
+	clock.pass(200 * time.Millisecond)
+	drive(t, store, w, "A")
+	require.Equal(t, []string{"submit", "submit"}, w.calls, "the provider remembers")
+	clock.pass(time.Second)
+	claim(t, store, "gone")
+
+	after := openAt(t, path, Options{Clock: func(seen refund.Instant) (refund.Instant, bool) { return max(seen, clock.now()), true }})
+	clock.pass(lease)
+	drive(t, after, w, "B")
+	require.Equal(t, []string{"submit", "submit", "lookup"}, w.calls)
+}
+
 // I1: the check at the claim is not enough. The intent may wait for the file, and the promise of the provider does not wait.
 func TestNothingIsSentAgainWhenTheIntentTookTooLong(t *testing.T) {
 	store, clock := newStore(t)

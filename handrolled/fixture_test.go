@@ -34,8 +34,11 @@ func (h *hands) pass(d time.Duration)  { h.at.Add(d.Milliseconds()) }
 func (h *hands) now() refund.Instant   { return refund.Instant(h.at.Load()) }
 
 // read is the clock of a store: what the hands show, whatever the file has seen.
-func (h *hands) read(refund.Instant) refund.Instant { return h.now() }
-func journalPath(t testing.TB) string               { return filepath.Join(t.TempDir(), "journal.db") }
+func (h *hands) read(seen refund.Instant) (now refund.Instant, setBack bool) {
+	return h.now(), h.now().Add(smallStep) < seen
+}
+
+func journalPath(t testing.TB) string { return filepath.Join(t.TempDir(), "journal.db") }
 func bounded(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)

@@ -93,6 +93,9 @@ type Journal interface {
 	Rows(ctx context.Context, id refund.OperationID) (Run, []Row, error)
 	// Now is the journal's clock, which never runs backwards within one file.
 	Now() refund.Instant
+	// SetBack tells whether the host's clock is well behind that: it was set back, and what is recorded may be longer ago than
+	// Now says, by a time in which no process ran.
+	SetBack() bool
 	// Changes sends when another connection has committed to the file, until ctx is over. Values are merged.
 	Changes(ctx context.Context) (<-chan struct{}, error)
 

@@ -46,8 +46,8 @@ var settings = []struct{ pragma, want string }{
 }
 
 // Clock is the one source of time of a store. It is told the highest time that this process has seen in the file, which some
-// process has reached by then.
-type Clock func(seen refund.Instant) refund.Instant
+// process has reached by then. setBack tells that the wall is well behind the file: how long ago anything was is not known then.
+type Clock func(seen refund.Instant) (now refund.Instant, setBack bool)
 
 // Options of a store. The zero value is the usual one.
 type Options struct {
@@ -156,18 +156,21 @@ func open(path string, connect driver.Connector, options Options) (*Store, error
 func HostClock(wall func() time.Time) Clock {
 	var mu sync.Mutex
 	base, when := refund.At(wall()), time.Now() // what it was, and when
-	return func(seen refund.Instant) refund.Instant {
+	return func(seen refund.Instant) (refund.Instant, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		now := time.Now()
+		shown, now := refund.At(wall()), time.Now()
 		running := base.Add(now.Sub(when))
-		if later := max(refund.At(wall()), seen); later > running {
-			base, when = later, now
-			return later
+		if later := max(shown, seen); later > running {
+			base, when, running = later, now, later
 		}
-		return running
+		return running, shown.Add(smallStep) < running
 	}
 }
+
+// smallStep is what a synchronised host may set its clock back by. It is below the call time-outs by which a promise of the
+// provider's is taken to end early.
+const smallStep = time.Second
 
 // idleReaders are the reading connections that are kept for the next read.
 const idleReaders = 4

@@ -90,8 +90,20 @@ func (s *Store) saw(now refund.Instant) {
 
 // Now is the journal's clock as far as this process has seen it.
 func (s *Store) Now() refund.Instant {
+	now, _ := s.reading()
+	return now
+}
+
+// SetBack tells whether the host's clock is well behind the file's time.
+func (s *Store) SetBack() bool {
+	_, setBack := s.reading()
+	return setBack
+}
+
+func (s *Store) reading() (now refund.Instant, setBack bool) {
 	seen := refund.Instant(s.highest.Load())
-	return max(seen, s.clock(seen))
+	now, setBack = s.clock(seen)
+	return max(seen, now), setBack
 }
 
 func (tx *transaction) row(query string, args ...any) *sql.Row {

@@ -71,7 +71,7 @@ func playLeaseCard(ctx context.Context, text []byte, out io.Writer) error {
 // check's token write.
 func (card leaseCard) write(ctx context.Context, path string, check leaseCheck) (allowed bool, err error) {
 	clock := leaseEpoch
-	store, err := handrolled.Open(path, handrolled.Options{Clock: func(refund.Instant) refund.Instant { return clock }})
+	store, err := handrolled.Open(path, handrolled.Options{Clock: func(refund.Instant) (refund.Instant, bool) { return clock, false }})
 	if err != nil {
 		return false, err
 	}
