@@ -1,0 +1,226 @@
+package scenarios
+
+import (
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+// What clocks are wrong by, and a deadline that lies between now and the larger of the two, in milliseconds.
+const (
+	anHour     = 3_600_000
+	tenMinutes = 600_000
+	soon       = 300_000
+)
+
+// hostClock sets the one wall clock of all processes of the trial, beside the real one. A server of Temporal's keeps its own.
+func hostClock(offset int64) faults.Step {
+	return faults.Step{Do: faults.DoClock, Kind: faults.ClockHost, OffsetMS: offset}
+}
+
+// clockOf sets the wall clock of one process, which need not have started yet.
+func clockOf(process string, offset int64) faults.Step {
+	return faults.Step{Do: faults.DoClock, Kind: faults.ClockProcess, Process: process, OffsetMS: offset}
+}
+
+// providerClock sets the provider's clock beside its host's.
+func providerClock(offset int64) faults.Step {
+	return faults.Step{Do: faults.DoClock, OffsetMS: offset}
+}
+
+// within is a request that must be decided and committed within a time.
+func within(run string, decide, commit int64) faults.Step {
+	s := request(run)
+	s.DecideMS, s.CommitMS = decide, commit
+	return s
+}
+
+// clocks are set while a lease, an attempt or a deadline runs. What may differ is when a time is over; what may not is the ledger.
+var clocks = []scenario{
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-back-lease",
+			Title: "The host's clock is set back an hour during a dead worker's lease",
+			About: "A worker dies in its call and the host's clock is set back an hour. The next one cannot see on the wall when the lease is over; it takes the run over after it has looked at it for as long as a lease lasts, and not in an hour.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{
+				script:   approved(only(fault, fired("crash"), hostClock(-anHour), start("b")), rest),
+				schedule: killedAt(faults.ProviderCall, faults.Before),
+				expect:   c.ends(confirmed(1, 1)),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-back-old-worker",
+			Title: "The host's clock is set back an hour while a worker is frozen",
+			About: "A worker is frozen with the receipt in hand and the host's clock is set back an hour. Another takes over and finishes; the old one is let go, and by the wall its lease has an hour left. Its record is refused.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			expect := c.ends(confirmed(2, 2+c.zombies()))
+			if c.fault {
+				expect.Witnesses = []faults.Witness{refusedAt(faults.Outcome, "a")}
+			}
+			return trial{
+				script:   approved(only(fault, fired("frozen"), hostClock(-anHour), start("b"), over("b", "r1"), thaw("a"), fired("refused"), release("refused")), rest),
+				schedule: faults.Schedule{rule("frozen", faults.Outcome, faults.Before, 1, "a", faults.Freeze), rule("refused", faults.Outcome, faults.After, 1, "a", faults.Hold)},
+				expect:   expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-forward-lease",
+			Title: "The host's clock goes forward ten minutes during a lease",
+			About: "A worker's request stands at the provider's door when the host's clock goes forward ten minutes: every lease is over at once, also this one, whose owner is well. Somebody takes the run over and sends the same operation; whatever the old claim brings is refused.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			expect := c.ends(confirmed(2, 3))
+			if c.fault {
+				expect.Witnesses = []faults.Witness{{Why: "the provider must have refused the old request by its fence", Outcome: "stale-fence", Least: 1}}
+			}
+			return trial{
+				script:   approved(only(fault, fired("door"), hostClock(tenMinutes), start("b"), over("", "r1"), release("door")), rest),
+				schedule: faults.Schedule{rule("door", faults.ProviderRecv, faults.Before, 1, "provider", faults.Hold)},
+				expect:   expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-back-decide",
+			Title: "The host's clock is set back an hour during the time to decide",
+			About: "A worker runs and the host's clock is set back an hour while a person has a few seconds to decide. The deadline comes when it would have come, and an approval after it is told that it is too late.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			expect := c.ends(expired)
+			if c.fault {
+				expect.Answers["bob"] = string(refund.VerdictExpired)
+				delete(expect.Verdicts, "d1")
+			}
+			return trial{
+				script: asked(decidedSoon("r1"), only(fault, hostClock(-anHour), pass("decide", "r1"), rest), approve("bob", "d1", "r1"), join("bob"), rest),
+				expect: expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-forward-decide",
+			Title: "The host's clock goes forward ten minutes during the time to decide",
+			About: "The time to decide has minutes left when the host's clock goes forward ten. The journal goes by that clock: the approval that follows is too late, and nothing is sent. Temporal's server, which has a clock of its own, counts its minutes to their end: the approval is in time.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return c.early(only(fault, hostClock(tenMinutes)), within("r1", soon, anHour))
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-back-commit",
+			Title: "The host's clock is set back an hour during the time to commit",
+			About: "Approved in time, the worker dies before it sends anything, and the host's clock is set back an hour. Another sends at once: what was approved is still wanted, by any clock.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{
+				script:   approvedFor(within("r1", soon, soon), only(fault, fired("crash"), hostClock(-anHour), start("b")), rest),
+				schedule: killedAt(faults.Intent, faults.Before),
+				expect:   c.ends(confirmed(1, 1)),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-forward-commit",
+			Title: "The host's clock goes forward ten minutes during the time to commit",
+			About: "Approved in time, the worker dies before it sends anything, and the host's clock goes forward ten minutes, past the time to commit. The check right before the send goes by that clock: nothing is sent.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{
+				script:   approvedFor(within("r1", soon, soon), only(fault, fired("crash"), hostClock(tenMinutes), start("b")), rest),
+				schedule: killedAt(faults.Intent, faults.Before),
+				expect:   c.ends(rejected(refund.CodeApprovalExpired, 0, 0)),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-ahead-lease",
+			Title: "One process alone reads ten minutes ahead, during another's lease",
+			About: "The assumption of one clock is broken: a second worker whose clock is ten minutes ahead starts while the first one's request stands at the provider's door, and takes its lease for over. Two workers believe in the run, the ledger holds one entry, and what the robbed one brings is refused.",
+		},
+		profiles: fullAndLookup,
+		build: func(c cell) trial {
+			end, until := confirmed(2, 3), over("", "r1")
+			if !c.profile.Idempotent {
+				end, until = confirmed(1, 1), await(faults.LookupCall, faults.After, "", "r1")
+			}
+			return trial{
+				script:   approved(only(fault, fired("door"), clockOf("b", tenMinutes), start("b"), until, release("door")), rest),
+				schedule: faults.Schedule{rule("door", faults.ProviderRecv, faults.Before, 1, "provider", faults.Hold)},
+				expect:   c.ends(end),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-ahead-decide",
+			Title: "The command that approves reads ten minutes ahead",
+			About: "A person has minutes left to decide, and the clock of the command that approves is ten minutes ahead. The journal takes the highest time that anybody reads: the approval is told that it is too late, earlier than it should be. Temporal takes no time from a client.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return c.early(only(fault, clockOf("bob", tenMinutes)), within("r1", soon, anHour))
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-ahead-commit",
+			Title: "The worker that sends reads ten minutes ahead",
+			About: "Approved in time, the worker dies before it sends anything, and the next one's clock is ten minutes ahead, past the time to commit. It refuses to send what it might still have sent: too early, and never too late.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			return trial{
+				script:   approvedFor(within("r1", soon, soon), only(fault, fired("crash"), clockOf("b", tenMinutes), start("b")), rest),
+				schedule: killedAt(faults.Intent, faults.Before),
+				expect:   c.ends(rejected(refund.CodeApprovalExpired, 0, 0)),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "clock-back-retention",
+			Title: "The host's clock is set back an hour, and the provider's memory ends",
+			About: "The provider has committed when the worker dies. The engine's host sets its clock back an hour while no worker runs, and by the provider's own clock its memory ends. The next worker cannot count on that memory by the wall: it must look, and must not send.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileRetention},
+		build: func(c cell) trial {
+			crash := rule("crash", faults.ProviderCommit, faults.After, 1, "provider", faults.Kill)
+			crash.Victim = "a"
+			return trial{
+				world:    faults.World{RetentionMS: 5_000},
+				script:   approved(only(fault, fired("crash"), hostClock(-anHour), providerClock(anHour), pass("retention", "r1"), start("b")), rest),
+				schedule: faults.Schedule{crash},
+				expect:   c.ends(confirmed(1, 1)),
+			}
+		},
+	},
+}
+
+// early is a trial in which the time to decide is over too early, for the journal, and an approval comes then.
+func (c cell) early(set []faults.Step, request faults.Step) trial {
+	expect := c.ends(confirmed(1, 1))
+	if c.fault && c.engine == handrolled {
+		expect = c.ends(expired)
+		expect.Answers["bob"] = string(refund.VerdictExpired)
+		expect.Verdicts["d1"] = string(refund.VerdictExpired)
+	}
+	return trial{script: asked(request, set, approve("bob", "d1", "r1"), rest), expect: expect}
+}
