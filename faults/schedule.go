@@ -42,7 +42,7 @@ type Rule struct {
 	Victim string `json:"victim,omitempty"`
 	// DelayMS is how long Delay holds, in milliseconds.
 	DelayMS int64 `json:"delay_ms,omitempty"`
-	// Volume is the one that PowerCut and Inspect are about: "journal" or "ledger".
+	// Volume is the one that PowerCut and Inspect are about: "journal", "ledger" or "history".
 	Volume string `json:"volume,omitempty"`
 }
 

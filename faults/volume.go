@@ -5,6 +5,7 @@ package faults
 const (
 	VolumeJournal = "journal" // the journal's file; whoever uses it is on one machine
 	VolumeLedger  = "ledger"  // the provider's file
+	VolumeHistory = "history" // the file of the trial's own engine server
 )
 
 // Survival says what survives a power cut beside what was synced. The zero value: nothing.

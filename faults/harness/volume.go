@@ -17,8 +17,8 @@ import (
 	"refundlab/refund"
 )
 
-// volumes are the lossy volumes of one trial, by name. A command line reaches the store {journal} or {ledger} in the
-// directory that is mounted there, or, in a trial without that volume, in the trial's own.
+// volumes are the lossy volumes of one trial, by name. A command line reaches the store {journal}, {ledger} or {history} in
+// the directory that is mounted there, or, in a trial without that volume, in the trial's own.
 type volumes struct {
 	survival lossfs.Survival
 	mounted  map[string]*lossfs.Volume
@@ -35,7 +35,7 @@ func mountVolumes(world faults.World, dir string, values map[string]string) (*vo
 		survival: lossfs.Survival{Chance: float64(s.Percent) / 100, Torn: true, Seed: s.Seed},
 		mounted:  map[string]*lossfs.Volume{}, dirs: map[string]string{},
 	}
-	for _, name := range []string{faults.VolumeJournal, faults.VolumeLedger} {
+	for _, name := range []string{faults.VolumeJournal, faults.VolumeLedger, faults.VolumeHistory} {
 		values[name] = dir
 	}
 	for _, name := range world.Volumes {
@@ -140,7 +140,7 @@ func (t *trial) inspect(f *firing) error {
 // hit none, of all.
 func (t *trial) keepImage(f *firing, image lossfs.Image) error {
 	if f.rule.Volume != faults.VolumeJournal {
-		return nil // the ledger tells by itself, when the provider is back
+		return nil // the others tell by themselves, when their process is back
 	}
 	dir := filepath.Join(t.values["dir"], "image-"+f.Rule)
 	if err := os.Mkdir(dir, 0o755); err != nil {

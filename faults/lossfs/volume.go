@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -80,11 +81,17 @@ func Mount(dir string, before func(Event)) (*Volume, error) {
 	return v, nil
 }
 
-// Unmount ends the volume. While a program has a file open that is an error, and the volume is gone for all others alone.
+// letGoWithin bounds the wait for a killed program's mappings: the kernel may let go of its files only seconds after its end.
+const letGoWithin = 30 * time.Second
+
+// Unmount ends the volume, once nobody has a file open. A program that goes on using it makes that an error, and from then on
+// uses it alone.
 func (v *Volume) Unmount() error {
-	err := v.server.Unmount()
-	if err == nil {
-		return nil
+	var err error
+	for deadline := time.Now().Add(letGoWithin); time.Now().Before(deadline); {
+		if err = v.server.Unmount(); err == nil { // which pauses between tries of its own, for a third of a second
+			return nil
+		}
 	}
 	return errors.Join(fmt.Errorf("a lossy volume is still in use: %w", err), syscall.Unmount(v.dir, syscall.MNT_DETACH))
 }

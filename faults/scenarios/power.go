@@ -23,11 +23,11 @@ type PowerTrial struct {
 	Expect faults.Expectation
 }
 
-// Power is every trial of the journal's executor with a power failure: at each boundary of the journal, before and after; around
-// the provider's commit, for the journal and for the ledger; and the look at the provider's door.
+// Power is every trial with a power failure: at each boundary of the journal, before and after; around the provider's commit, for
+// the journal and for the ledger; the look at the provider's door; and at boundaries of the Temporal server's history.
 func Power() []PowerTrial {
 	var trials []PowerTrial
-	for _, list := range [][]PowerTrial{beforeTheProposal(), theDecision(), afterTheDecision(), unrepeatable(), oneTransaction(), theLedger(), {theDoor(doorRuns)}} {
+	for _, list := range [][]PowerTrial{beforeTheProposal(), theDecision(), afterTheDecision(), unrepeatable(), oneTransaction(), theLedger(), {theDoor(doorRuns)}, theHistory()} {
 		trials = append(trials, list...)
 	}
 	return trials
