@@ -280,20 +280,21 @@ func sumOf(m map[string]int) (n int) {
 
 // explain makes the failed round smaller and tells it.
 func (s *soaker) explain(ctx context.Context) (string, error) {
+	if s.shrink == 0 {
+		return fmt.Sprintf("\n%s is violated by round %d on %s; play it again with\n  go run ./cmd/lab replay %s\n",
+			s.failed.invariant, s.failed.round.Number, s.sum.Engine, filepath.Join(s.dir, s.failed.plan)), nil
+	}
 	trial, err := s.failed.round.Draw()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(s.dir, s.failed.plan)
-	if s.shrink > 0 {
-		smaller := filepath.Join("minimal", s.sum.Engine, s.failed.round.Name()+".json")
-		file = filepath.Join(s.dir, smaller)
-		fmt.Fprintf(s.log, "making round %d smaller by %s, for at most %s\n", s.failed.round.Number, s.failed.invariant, s.shrink)
-		if trial, err = s.bench.shrink(ctx, trial, s.failed.invariant, shrinking{s.shrink, max(2, s.jobs)}, file, s.log); err != nil {
-			return "", err
-		}
-		s.sum.Open[s.failed.open].Minimal = smaller
+	smaller := filepath.Join("minimal", s.sum.Engine, s.failed.round.Name()+".json")
+	file := filepath.Join(s.dir, smaller)
+	fmt.Fprintf(s.log, "making round %d smaller by %s, for at most %s\n", s.failed.round.Number, s.failed.invariant, s.shrink)
+	if trial, err = s.bench.shrink(ctx, trial, s.failed.invariant, shrinking{s.shrink, max(2, s.jobs)}, file, s.log); err != nil {
+		return "", err
 	}
+	s.sum.Open[s.failed.open].Minimal = smaller
 	return fmt.Sprintf("\n%s is violated by\n\n%s\nplay it again with\n  go run ./cmd/lab replay %s\n", s.failed.invariant, soak.Story(trial), file), nil
 }
 
