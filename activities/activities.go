@@ -21,12 +21,14 @@ const (
 	Notify     = "Notify"
 )
 
-// Activities holds the ports. All of them are needed.
+// Activities holds the ports. All of them but Awaited are needed.
 type Activities struct {
 	Refunds provider.Refunds
 	Model   provider.Model
 	Notices provider.Notices
 	Now     func() refund.Instant // the engine's clock
+	// Awaited tells whether the server still waits for the attempt at hand, see AskServer; nil asks nobody.
+	Awaited func(context.Context) bool
 }
 
 // Register registers every activity under its name.

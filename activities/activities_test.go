@@ -31,6 +31,7 @@ type ports struct {
 	calls   int            // of the model and the receiver
 	bounds  []time.Duration
 	behind  time.Duration // how far the clock is behind now
+	over    bool          // the server waits for another attempt
 }
 
 func (p *ports) bound(ctx context.Context) {
@@ -90,7 +91,8 @@ func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.Tes
 	env := suite.NewTestActivityEnvironment()
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
-	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) }}
+	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) },
+		Awaited: func(context.Context) bool { return !p.over }}
 	a.Register(env)
 	return env
 }
@@ -281,6 +283,25 @@ func TestNothingLeavesUnderAContextThatIsOver(t *testing.T) {
 			_, _ = p.environment(t, worker.Options{BackgroundActivityContext: over}).ExecuteActivity(name, request)
 			require.Empty(t, p.submits)
 			require.Empty(t, p.fences)
+			require.Zero(t, p.calls)
+		})
+	}
+}
+
+// Its context tells nothing: the SDK counts from when the attempt is begun. The server tells.
+func TestNothingIsPaidForOrSentByAnAttemptThatTheServerDoesNotWaitFor(t *testing.T) {
+	for name, request := range map[string]any{
+		activities.Propose: activities.ProposeRequest{Intake: intake(t, refund.ProfileFull)},
+		activities.Submit:  submission(t, refund.ProfileOpaque),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPorts()
+			p.over = true
+			_, err := execute[any](t, p, name, request)
+			var failure *temporal.ApplicationError
+			require.ErrorAs(t, err, &failure)
+			require.Equal(t, string(refund.CodeLeaseLost), failure.Type())
+			require.Empty(t, p.submits)
 			require.Zero(t, p.calls)
 		})
 	}

@@ -50,10 +50,11 @@ type ProposeResult struct {
 // Propose makes exactly one model call per attempt. The budget of the run is the activity's MaximumAttempts: the server
 // counts an attempt durably before a worker hears of it, so a call can be lost but never made in excess (I12).
 func (a *Activities) Propose(ctx context.Context, request ProposeRequest) (ProposeResult, error) {
-	// A worker that was frozen starts attempts whose time is over long ago, with polls that it kept open: such an attempt would
-	// be a bill for nothing.
 	if ctx.Err() != nil {
 		return ProposeResult{}, ctx.Err()
+	}
+	if err := a.awaited(ctx); err != nil {
+		return ProposeResult{}, err
 	}
 	stop := heartbeat(ctx)
 	defer stop()

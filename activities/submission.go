@@ -55,7 +55,10 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
 		}, Sent: true}, nil
 	}
-	// A zombie attempt finds its context over, or the fence raised by a later round or attempt (I6).
+	if err := a.awaited(ctx); err != nil {
+		return SubmitResult{}, err
+	}
+	// What passes that look all the same meets the fence of a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}
 	answer := provider.CheckAndSubmit(ctx, a.bounded(in), in, request.Decision, fence, now)
 	if !sent && answer.Refusal != "" && answer.Observation == refund.ObservedUnsent && profile.Lookup == refund.LookupStrong {

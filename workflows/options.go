@@ -73,8 +73,7 @@ func (r *run) submitOptions(ctx workflow.Context) workflow.ActivityOptions {
 	}
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: attempt,
-		// An attempt that starts just before the end gets its time. A worker that was frozen may start this attempt much later; it
-		// then finds its context over.
+		// An attempt that starts just before the end gets its time.
 		ScheduleToCloseTimeout: r.until(ctx, end) + attempt,
 		RetryPolicy:            r.retries(r.asks, limit),
 		// A round is over only when its attempt is: an effect that lands after the run went on is what this prevents.

@@ -18,7 +18,7 @@ func (w *worker) openTemporal(ctx context.Context, world ports) (engine, error) 
 	}
 	effects := &activities.Activities{
 		Refunds: world.refunds, Model: world.model, Notices: world.notices,
-		Now: func() refund.Instant { return refund.At(w.clock()) },
+		Now: func() refund.Instant { return refund.At(w.clock()) }, Awaited: activities.AskServer(connection),
 	}
 	fatal := make(chan error, 1)
 	poller := workflows.NewWorker(connection, effects, workflows.WorkerOptions{
