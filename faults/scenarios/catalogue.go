@@ -40,9 +40,7 @@ type trial struct {
 	world    faults.World
 	script   []faults.Step
 	schedule faults.Schedule
-	// reactions are as in faults.Plan, for steps that the script cannot wait for.
-	reactions map[string][]faults.Step
-	expect    faults.Expectation
+	expect   faults.Expectation
 }
 
 // networked are the profiles of a provider in a process of its own.
@@ -90,7 +88,7 @@ func PlanOf(name, engine, profile, arm string) (faults.Plan, error) {
 			continue
 		}
 		t := s.trial(engine, refund.ProfileName(profile), arm)
-		return faults.Plan{Profile: profile, World: t.world, Script: t.script, Schedule: t.schedule, Reactions: t.reactions}, nil
+		return faults.Plan{Profile: profile, World: t.world, Script: t.script, Schedule: t.schedule}, nil
 	}
 	return faults.Plan{}, fmt.Errorf("the catalogue has no scenario %q under profile %q", name, profile)
 }

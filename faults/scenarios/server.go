@@ -139,20 +139,33 @@ var serverKilled = func() []scenario {
 				build: func(c cell) trial {
 					crash := rule("crash", k.boundary, when, 1, k.process, faults.Kill)
 					crash.Victim = faults.LineServer
-					end := confirmed(1, 1)
+					// While the server is down the time of an attempt may end, which is then made again.
+					end := confirmed(1, 1+slack)
 					end.MostModelCalls = 1
-					return trial{
-						world: faults.World{OwnServer: true}, script: approved(rest), schedule: faults.Schedule{crash},
-						// Whoever stands there needs the server to go on, and the script may wait for it.
-						reactions: map[string][]faults.Step{"crash": {restart(faults.LineServer)}},
-						expect:    c.ends(end),
+					if k.boundary == faults.ModelCall || k.boundary == faults.Proposal && when == faults.Before {
+						end.MostModelCalls = 2
 					}
+					return trial{world: faults.World{OwnServer: true}, script: serverBack(k.boundary), schedule: faults.Schedule{crash}, expect: c.ends(end)}
 				},
 			})
 		}
 	}
 	return family
 }()
+
+// serverBack is a script that starts the killed server again before it does anything for which it needs it.
+func serverBack(killedAt faults.Boundary) []faults.Step {
+	back := only(fault, fired("crash"), restart(faults.LineServer))
+	asks := request("r1")
+	switch killedAt {
+	case faults.Intake:
+		asks.Background = true
+		return script(start("a"), asks, back, join("request-r1"), proposed("r1"), approve("bob", "d1", "r1"), rest)
+	case faults.WorkflowTask, faults.ActivityTask, faults.OrderCall, faults.ModelCall, faults.Proposal:
+		return script(start("a"), asks, back, proposed("r1"), approve("bob", "d1", "r1"), rest)
+	}
+	return approved(back, rest)
+}
 
 // outage is longer than the ten seconds for which the SDK tries to report a result, and so long that the attempt is over.
 const outage = 13_000
