@@ -43,6 +43,9 @@ func (t *trial) path(r run) model.Trace {
 		Profile: t.Trial.Profile, Rounds: p.rounds, Facts: r.facts,
 		Doubled: slices.ContainsFunc(t.Trial.Fired, func(f evidence.Fired) bool { return f.Action == faults.Duplicate }),
 	}
+	trace.ClockMoved = slices.ContainsFunc(t.Trial.Steps, func(s evidence.Step) bool {
+		return strings.HasPrefix(s.Text, string(faults.DoClock)+" ")
+	})
 	for _, c := range p.crossings {
 		trace.Events = append(trace.Events, p.event(c))
 	}

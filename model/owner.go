@@ -196,9 +196,9 @@ func (m *Machine) attempt(s *state, i int) bool {
 	return true
 }
 
-// endRound records that the open round brought no answer.
+// endRound records that the open round brought no answer: its time was over, or a person's word came before it.
 func (m *Machine) endRound(s *state) bool {
-	if s.Open == noAction || s.Held || s.Fence.seq == 0 {
+	if s.Open == noAction || s.Held {
 		return false
 	}
 	s.Open, s.Left = noAction, false

@@ -58,6 +58,8 @@ type Trace struct {
 	Arrivals []Arrival // at most 64
 	// Doubled: the network delivered some message twice.
 	Doubled bool
+	// ClockMoved: some clock was set. Times say nothing then about what was over when.
+	ClockMoved bool
 }
 
 // Slack is how far the time at which something was announced may lie from the time by which it was decided, in milliseconds.
@@ -80,10 +82,14 @@ type walker struct {
 	acts  map[uint16]action
 	last  map[fence]int // the last event, record or arrival of an owner, by event
 	why   string        // the last reason against a step
+	lost  bool          // more owners or messages are about than a state can hold
 }
 
 // Check walks a trace through the model. It returns "" when the trace is a path, and else what is no legal step and what would
 // have been one. Between two observed events any number of unobserved steps may lie, as far as record and arrivals allow them.
+//
+// A trace with more than 64 requests at the provider, or with more than eight owners or messages about at one time, is not
+// followed to its end, and nothing is said against it.
 //
 // Errors: INVALID_PROFILE.
 func Check(t Trace) (string, error) {
@@ -116,7 +122,9 @@ func (w *walker) prepare() {
 		}
 	}
 	for _, a := range w.trace.Arrivals {
-		w.see(a.Fence, len(w.trace.Events))
+		if a.Done < 0 {
+			w.see(a.Fence, len(w.trace.Events))
+		}
 	}
 	for i, e := range w.trace.Events {
 		w.see(e.Fence, i)
@@ -140,6 +148,9 @@ func (w *walker) walk() string {
 				w.tidy(&after, i)
 				next[after] = struct{}{}
 			}
+		}
+		if w.lost {
+			return "" // not followed any further
 		}
 		if len(next) == 0 {
 			return w.blame(fmt.Sprintf("crossing %s", event.Name))
@@ -231,12 +242,15 @@ func (w *walker) moments(at refund.Instant) []uint16 {
 	in := w.intake
 	times := []refund.Instant{at}
 	for _, limit := range []refund.Instant{in.DecideBy(), in.CommitBy()} {
-		if at-limit < Slack && limit-at < Slack {
+		if w.trace.ClockMoved || at-limit < Slack && limit-at < Slack {
 			times = append(times, limit-1, limit)
 		}
 	}
 	if w.profile.Expires {
 		times = append(times, at-Slack, at+Slack)
+		if w.trace.ClockMoved {
+			times = append(times, in.At, at+refund.Instant(in.Terms.Retention))
+		}
 	}
 	indexes := make([]uint16, len(times))
 	for i, t := range times {

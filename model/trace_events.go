@@ -42,7 +42,8 @@ func (w *walker) claimed(n node, event Event) []node {
 	}
 	i := n.slot(w.owners)
 	if i < 0 {
-		return w.no("more owners than the model can follow")
+		w.lost = true
+		return nil
 	}
 	var after []node
 	for _, moment := range w.moments(event.At) {
@@ -85,7 +86,8 @@ func (w *walker) calls(n node, event Event, act action) []node {
 	}
 	o.at = waiting
 	if act != actLookUp && !n.post(message{act: act, fence: f}, w.wire) {
-		return w.no("more messages than the model can follow")
+		w.lost = true
+		return nil
 	}
 	if act == actSend {
 		n.Sends = 1
@@ -117,7 +119,7 @@ func (w *walker) attemptOf(s *state, f fence) *owner {
 	}
 	i := s.slot(w.owners)
 	if i < 0 {
-		w.no("more owners than the model can follow")
+		w.lost = true
 		return nil
 	}
 	left := s.Left || s.Fence.term > f.term || f.seq > 1 || act != actSend
@@ -127,51 +129,80 @@ func (w *walker) attemptOf(s *state, f fence) *owner {
 
 // arrived is a request that the provider decided on.
 func (w *walker) arrived(n node, a Arrival) []node {
-	f := small(a.Fence)
 	if a.Foreign {
 		if n.Stored == storedNothing && w.profile.Idempotent && (a.Outcome == "committed" || a.Outcome == "refusal") {
 			n.Stored = storedForeign
 		}
 		return []node{n}
 	}
-	msg := message{act: actions[a.Act], fence: f}
-	if msg.act != actLookUp {
-		at := -1
-		for i := range n.wire {
-			if n.wire[i].act == msg.act && n.wire[i].fence == f {
-				at = i
-			}
+	msg := message{act: actions[a.Act], fence: small(a.Fence)}
+	if !w.taken(&n.state, msg, a.Begun < 0) {
+		return w.no("%s arrived and nobody had sent it", a.Name)
+	}
+	switch wants, known := outcomes[a.Outcome]; {
+	case known:
+		after := w.decides(n, a, msg, func(saw seen, grew, foreign bool) bool {
+			// A stored result for something else is named as such by the one who reads it.
+			return (saw == wants || saw == sawConflict && foreign) && grew == (a.Outcome == "committed")
+		})
+		if len(after) == 0 {
+			return w.no("%s was answered %q, which the provider's promise does not allow there", a.Name, a.Outcome)
 		}
-		if at < 0 {
-			return w.no("%s arrived and nobody had sent it", a.Name)
+		return after
+	case a.Outcome == "" || a.Outcome == "error": // the provider died over it: nobody knows whether it committed
+		return append(w.decides(n, a, msg, func(seen, bool, bool) bool { return true }), n)
+	}
+	return []node{n} // nothing came of it
+}
+
+// taken takes a message off the wire. A close that nobody announced is a client's, whose calls are not traced.
+func (w *walker) taken(s *state, msg message, unannounced bool) bool {
+	if msg.act == actLookUp {
+		return true
+	}
+	for i := range s.wire {
+		if s.wire[i].act != msg.act || s.wire[i].fence != msg.fence {
+			continue
 		}
-		if !w.trace.Doubled || n.wire[at].doubled {
-			n.unpost(at)
+		if !w.trace.Doubled || s.wire[i].doubled {
+			s.unpost(i)
 		} else {
-			n.wire[at].doubled = true
+			s.wire[i].doubled = true
 		}
+		return true
 	}
-	wants, decided := outcomes[a.Outcome]
-	if !decided {
-		return []node{n}
+	o := s.ownerOf(msg.fence)
+	if !unannounced || o == nil || msg.act != actClose || !w.readyToCall(*o, actClose) {
+		return false
 	}
+	o.at = waiting
+	return true
+}
+
+// decides lets the provider decide in every way that its promise and the moment allow, and keeps what fits.
+func (w *walker) decides(n node, a Arrival, msg message, fits func(saw seen, grew, foreign bool) bool) []node {
 	var after []node
 	for _, moment := range w.moments(a.At) {
-		for _, refuses := range []bool{false, true} {
-			m := n
-			m.Now, m.Spent = moment, refuses
-			for _, seen := range []uint8{0, m.Entries} {
-				m := m
-				m.Replica = seen
-				if w.decidesAs(&m.state, msg, wants, a.Outcome) {
-					m.Spent, m.Replica = false, 0
-					after = append(after, m)
+		for _, refuses := range []bool{false, true} { // the order as it stood is not on record
+			for _, replica := range []uint8{0, n.Entries} {
+				m := n
+				m.Now, m.Spent, m.Replica = moment, refuses, replica
+				var saw seen
+				if msg.act == actLookUp {
+					saw, _ = w.lookUp(&m.state, msg.fence)
+				} else {
+					saw, _ = w.process(&m.state, msg)
 				}
+				if m.Broken != unbroken || !fits(saw, m.Entries > n.Entries, m.Stored == storedForeign) {
+					continue
+				}
+				m.Spent, m.Replica = false, 0
+				if o := m.ownerOf(msg.fence); o != nil && o.at == waiting {
+					o.saw = saw // it may read the answer, or not
+				}
+				after = append(after, m)
 			}
 		}
-	}
-	if len(after) == 0 {
-		return w.no("%s was answered %q, which the provider's promise does not allow there", a.Name, a.Outcome)
 	}
 	return after
 }
@@ -179,28 +210,4 @@ func (w *walker) arrived(n node, a Arrival) []node {
 var outcomes = map[string]seen{
 	"committed": sawReceipt, "receipt": sawReceipt, "refusal": sawRefusal, "tombstone": sawRefusal,
 	"conflict": sawConflict, "stale-fence": sawStale, "not-found": sawNotFound,
-}
-
-// decidesAs lets the provider decide and tells whether it decides so. The owner who waits may read the answer, or not.
-func (w *walker) decidesAs(s *state, msg message, wants seen, outcome string) bool {
-	entries := s.Entries
-	var saw seen
-	if msg.act == actLookUp {
-		saw, _ = w.lookUp(s, msg.fence)
-	} else {
-		saw, _ = w.process(s, msg)
-	}
-	// A stored result for something else is named as such by the one who reads it.
-	stranger := saw == sawConflict && s.Stored == storedForeign
-	if saw != wants && !stranger || s.Broken != unbroken {
-		s.Broken = unbroken
-		return false
-	}
-	if (outcome == "committed") != (s.Entries > entries) {
-		return false
-	}
-	if o := s.ownerOf(msg.fence); o != nil && o.at == waiting {
-		o.saw = saw
-	}
-	return true
 }

@@ -163,11 +163,11 @@ func (w *walker) observed(n node, r Record) []node {
 	f := small(r.Fence)
 	i, held := w.holder(&n.state, r)
 	if w.rounds && !held {
-		if n.Open == noAction || n.Fence.term != f.term || f.seq < n.Fence.seq {
+		if n.Open == noAction || n.Fence.term != f.term || f.seq != 0 && f.seq < n.Fence.seq {
 			return w.no("fact %d: round %d is over, or a later attempt has begun", r.Seq, f.term)
 		}
 		if seenAs(refund.Observation(r.Code)) == sawAmbiguous { // its attempts ended without a word
-			n.Fence, n.Held = f, false
+			n.Fence.seq, n.Held = max(n.Fence.seq, f.seq), false // 0: given up between two attempts
 			return w.as(n, r.At, w.endRound)
 		}
 		o := w.attemptOf(&n.state, f)
@@ -327,7 +327,8 @@ func (w *walker) settledBy(n node, r Record) []node {
 		if after[i].Closing {
 			place := after[i].slot(w.owners)
 			if place < 0 {
-				return w.no("more owners than the model can follow")
+				w.lost = true
+				return nil
 			}
 			after[i].Held = true
 			after[i].owners[place] = owner{fence: small(r.Fence), at: ready, act: actClose, sentBefore: true}
