@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/refund"
+)
+
+func TestSoakAndReplayRefuseWhatTheyCannotPlay(t *testing.T) {
+	file := func(edit func(string) string) string {
+		text, err := os.ReadFile("../../schedules/worker-starts-beside-one-frozen-in-a-transaction.json")
+		require.NoError(t, err)
+		name := filepath.Join(t.TempDir(), "plan.json")
+		require.NoError(t, os.WriteFile(name, []byte(edit(string(text))), 0o600))
+		return name
+	}
+	replacing := func(old, with string) string {
+		return file(func(text string) string { return strings.Replace(text, old, with, 1) })
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code refund.Code
+		text string
+	}{
+		{"an unknown engine", []string{"soak", "--engine", "cadence"}, refund.CodeInvalidFlag, `--engine "cadence" is unknown`},
+		{"an unknown profile", []string{"soak", "--profile", "best"}, refund.CodeInvalidProfile, `profile "best" is unknown`},
+		{"a profile that Temporal does not have", []string{"soak", "--profile", "local"}, refund.CodeInvalidProfile, "give --engine handrolled"},
+		{"no time", []string{"soak", "--minutes", "0"}, refund.CodeInvalidFlag, "--minutes is 0"},
+		{"a time that is none", []string{"soak", "--minutes", "NaN"}, refund.CodeInvalidFlag, "--minutes is NaN"},
+		{"no refunds", []string{"soak", "--refunds", "0"}, refund.CodeInvalidFlag, "--refunds is 0"},
+		{"no jobs", []string{"soak", "--jobs", "0"}, refund.CodeInvalidFlag, "--jobs is 0"},
+		{"an argument", []string{"soak", "now"}, refund.CodeInvalidFlag, "now"},
+		{"no file", []string{"replay"}, refund.CodeInvalidFlag, "accepts 1 arg"},
+		{"a file that is not there", []string{"replay", "nothing.json"}, refund.CodeInvalidFlag, "nothing.json"},
+		{"a misspelt key", []string{"replay", replacing(`"process": "b"`, `"proces": "b"`)}, refund.CodeInvalidBody, `unknown field "proces"`},
+		{"an unknown engine in the file", []string{"replay", replacing(`"handrolled"`, `"cadence"`)}, refund.CodeInvalidBody, `engine "cadence" is unknown`},
+		{"an unknown profile in the file", []string{"replay", replacing(`"profile": "full"`, `"profile": "best"`)}, refund.CodeInvalidProfile, `profile "best" is unknown`},
+		{"an engine without the profile", []string{"replay", replacing(`"profile": "full"`, `"profile": "local"`), "--engine", "temporal"}, refund.CodeInvalidProfile, "Temporal has none"},
+		{"never", []string{"replay", replacing("", ""), "--times", "0"}, refund.CodeInvalidFlag, "--times is 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, out, log := lab(t, c.args...)
+			require.Equal(t, refund.ExitInvalidInput, status, log)
+			require.Empty(t, out)
+			require.Contains(t, log, string(c.code)+": ")
+			require.Contains(t, log, c.text)
+		})
+	}
+}
+
+func TestASoakSavesWhatItPlaysAndReplayPlaysItFromAPipe(t *testing.T) {
+	dir := t.TempDir()
+	status, out, log := lab(t, "soak", "--engine", "handrolled", "--seed", "5", "--rounds", "2", "--refunds", "5", "--faults", "4", "--jobs", "2", "--out", dir)
+	require.Equal(t, 0, status, log)
+	require.Contains(t, log, "handrolled round 1 under ")
+	require.Contains(t, log, "; 5 refunds, ")
+	require.Contains(t, out, "| rounds | 2 |")
+	require.NoFileExists(t, "report/soak.json", "a part of the soak is no result of the instrument")
+
+	var result evidence.Soak
+	text, err := os.ReadFile(filepath.Join(dir, "soak.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &result))
+	require.Len(t, result.Engines, 1)
+	require.Equal(t, 10, result.Engines[0].Refunds)
+	require.Empty(t, result.Engines[0].Open)
+	require.FileExists(t, filepath.Join(dir, "plans", "handrolled", "soak-5-2.verdict.json"))
+
+	plan, err := os.ReadFile(filepath.Join(dir, "plans", "handrolled", "soak-5-1.json"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	status = run(ctx, []string{"replay", "-", "--json", "--out", filepath.Join(dir, "again")}, bytes.NewReader(plan), &stdout, &stderr)
+	require.Equal(t, 0, status, stderr.String())
+	var plays struct{ Plays []replayed }
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &plays), "nothing but JSON: %s", stdout.String())
+	require.Len(t, plays.Plays, 1)
+	require.FileExists(t, filepath.Join(dir, "again", "play-1", "soak-5-1", "handrolled", string(profileOf(t, plan)), "fault", "trial.json"))
+}
+
+func profileOf(t *testing.T, plan []byte) refund.ProfileName {
+	t.Helper()
+	trial, err := faults.ParseSaved(plan)
+	require.NoError(t, err)
+	return refund.ProfileName(trial.Plan.Profile)
+}
+
+// An expectation that nothing can meet stands for a broken engine: what fails is r2, whatever else is played.
+func TestATrialThatFailsIsShrunkToWhatFails(t *testing.T) {
+	trial := faults.Saved{Format: faults.SavedFormat, Engine: "handrolled", Name: "wrong", Plan: faults.Plan{
+		Profile:  "full",
+		World:    faults.World{Orders: []faults.Order{{ID: "o-1", Currency: "EUR", Captured: 90_000, Version: 1}}},
+		Script:   []faults.Step{{Do: faults.DoStart, Process: "a"}},
+		Schedule: faults.Schedule{},
+	}}
+	trial.Expect.Runs = map[string]faults.End{}
+	for _, run := range []string{"r1", "r2", "r3"} {
+		trial.Plan.Script = append(trial.Plan.Script,
+			faults.Step{Do: faults.DoRequest, Process: "ask-" + run, Run: run, Order: "o-1", Amount: 700},
+			faults.Step{Do: faults.DoAwait, Run: run, Point: faults.Point{Boundary: faults.Proposal, When: faults.After}},
+			faults.Step{Do: faults.DoApprove, Process: "bob-" + run, Run: run, By: "bob", Decision: "d1", Background: true})
+		trial.Plan.Schedule = append(trial.Plan.Schedule, faults.Rule{
+			Name: "lost-" + run, Point: faults.Point{Boundary: faults.NoticeCall, When: faults.After}, Nth: len(trial.Plan.Schedule) + 1, Action: faults.Lose,
+		})
+		trial.Expect.Runs[run] = faults.End{Status: "CONFIRMED", Entries: 1, MostSubmits: 9}
+	}
+	trial.Expect.Runs["r2"] = faults.End{Status: "CONFIRMED", Entries: 2, MostSubmits: 9}
+	trial.Expect.ByLot = true
+	trial.Plan.Script = append(trial.Plan.Script, faults.Step{Do: faults.DoRest})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plan.json")
+	require.NoError(t, writeSaved(file, trial))
+
+	status, out, log := lab(t, "replay", file, "--shrink", "90s", "--out", dir)
+	require.Equal(t, refund.ExitInternal, status, log)
+	require.Contains(t, out, "play 1: fail")
+	require.Contains(t, out, "END is violated by")
+	text, err := os.ReadFile(filepath.Join(dir, "minimal.json"))
+	require.NoError(t, err)
+	smallest, err := faults.ParseSaved(text)
+	require.NoError(t, err)
+	require.Empty(t, smallest.Plan.Schedule)
+	require.Len(t, smallest.Expect.Runs, 1)
+	require.Contains(t, smallest.Expect.Runs, "r2")
+}
+
+// What was found on the way stays found.
+func TestEverySavedScheduleOfTheTrackRecordPasses(t *testing.T) {
+	files, err := filepath.Glob("../../schedules/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			trial, err := faults.ParseSaved(text)
+			require.NoError(t, err)
+			if trial.Engine == temporalEngine && testing.Short() {
+				t.Skip("it needs a Temporal server")
+			}
+			status, out, log := lab(t, "replay", file, "--out", t.TempDir())
+			require.Equal(t, 0, status, "%s\n%s", out, log)
+		})
+	}
+}
