@@ -57,7 +57,7 @@ var (
 var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
 
 // extended holds scenarios that wait too long, or resemble another one too much, to be part of every run.
-var extended = slices.Concat(crowds[1:], furtherToProvider, furtherToModel, furtherToServer, eachCompletion, serverKilled, serverGone)
+var extended = slices.Concat(crowds, furtherTakeovers, furtherClocks, furtherToProvider, furtherToModel, furtherToServer, eachCompletion, serverKilled, serverGone)
 
 // Matrix is every cell that a run of the suite must show.
 func Matrix() faults.Matrix { return matrixOf(catalogue) }

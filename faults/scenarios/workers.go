@@ -8,7 +8,7 @@ import (
 )
 
 // workers let workers meet on one operation.
-var workers = slices.Concat(races, staleResults, takeovers, crowds[:1], clocks)
+var workers = slices.Concat(races, staleResults, takeovers, clocks)
 
 // races let two workers meet in their calls.
 var races = []scenario{
