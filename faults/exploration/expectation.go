@@ -105,6 +105,8 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		case frozen && c.engine == Temporal && (f.Stage == Unsent || f.Stage == Unproposed):
 			return open // the submit may be handed to the frozen worker's polls, which swallow it
 		case !decisive:
+		case frozen && f.Point.Boundary == faults.StoreCommit:
+			return confirmed // it holds the journal's file, so nobody has taken over, and its commit goes through
 		case f.Stage == Committed, f.Point == arrival && KindOf(f.Victim) == Worker:
 			return afterCommit(c)
 		case frozen: // its request goes out late, or is given up

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"refundlab/comparison"
+	"refundlab/evidence"
+	"refundlab/faults"
+	"refundlab/faults/exploration"
+	"refundlab/refund"
+)
+
+// Names in a run's directory.
+const (
+	resultsFile = "results.jsonl" // one exploration.Result a line, in the order in which they came
+	elapsedFile = "elapsed.json"  // milliseconds of the parts of a run that was resumed
+	failedDir   = "failed"        // plans of the trials that did not pass
+)
+
+// plays is how often a trial is played at most until its faults hit and everything took place as planned.
+const plays = 3
+
+// explorer plays trials and keeps their results.
+type explorer struct {
+	bench *bench
+	dir   string
+	keep  bool
+	jobs  int
+	log   io.Writer
+	until time.Time // when no further trial starts; zero: never
+
+	began    time.Time
+	before   int64 // milliseconds of earlier parts of this run
+	unplayed int
+
+	mu      sync.Mutex
+	results exploration.Results
+	have    map[string]bool // by ID
+	file    *os.File
+	phase   phase
+}
+
+// phase is what the progress lines count.
+type phase struct {
+	name        string
+	total, done int
+	began       time.Time
+}
+
+// load reads the results that are there. A last line that was cut off is taken away: its trial is played again.
+func (e *explorer) load() error {
+	e.have = map[string]bool{}
+	path := filepath.Join(e.dir, resultsFile)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	lines := bufio.NewScanner(bytes.NewReader(whole))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var r exploration.Result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return refund.Wrap(refund.CodeInvalidFlag, err, "%s cannot be read", path)
+		}
+		e.results.Add(r)
+		e.have[r.ID()] = true
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	if text, err := os.ReadFile(filepath.Join(e.dir, elapsedFile)); err == nil {
+		_ = json.Unmarshal(text, &e.before) // what is not there counts as nothing
+	}
+	if e.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		return err
+	}
+	if err := e.file.Truncate(int64(len(whole))); err != nil {
+		return err
+	}
+	_, err = e.file.Seek(0, io.SeekEnd)
+	return err
+}
+
+func (e *explorer) close() { _ = e.file.Close() }
+
+// elapsed notes and returns the time of all parts of this run.
+func (e *explorer) elapsed() int64 {
+	total := e.before + time.Since(e.began).Milliseconds()
+	text, _ := json.Marshal(total)
+	_ = os.WriteFile(filepath.Join(e.dir, elapsedFile), text, 0o644) // a note for the next part alone
+	return total
+}
+
+// play plays the trials that have no result yet, each as many turns as are asked for.
+func (e *explorer) play(ctx context.Context, name string, trials []exploration.Trial, turns int) error {
+	var due []exploration.Result
+	for _, t := range trials {
+		for turn := 1; turn <= turns; turn++ {
+			if r := (exploration.Result{Trial: t, Turn: turn}); !e.have[r.ID()] {
+				due = append(due, r)
+			}
+		}
+	}
+	e.phase = phase{name: name, total: len(due), began: time.Now()}
+	fmt.Fprintf(e.log, "%s: %d trials, %d of them have their result already\n", name, len(trials)*turns, len(trials)*turns-len(due))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(e.jobs)
+	for i, r := range due {
+		if !e.until.IsZero() && time.Now().After(e.until) {
+			e.unplayed += len(due) - i
+			break
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return e.one(ctx, r)
+		})
+	}
+	err := group.Wait()
+	e.elapsed()
+	return err
+}
+
+// one plays one trial, again where something did not take place, and keeps its result.
+func (e *explorer) one(ctx context.Context, r exploration.Result) error {
+	plan, err := r.Plan(budget)
+	if err != nil {
+		return err
+	}
+	expectation, err := r.Expect(budget)
+	if err != nil {
+		return err
+	}
+	var record evidence.Record
+	var judged comparison.Judged
+	for try := range plays {
+		lab := e.bench.lab
+		lab.Nonce = rand.Text() // a tenant and a task queue of its own for each play
+		record = lab.Play(ctx, r.Cell(), plan)
+		if err := ctx.Err(); err != nil {
+			return refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted: go on with --resume %s", e.dir)
+		}
+		judged = comparison.JudgeRecord(record, expectation)
+		r.Repeats = try
+		if judged.Verdict != comparison.Invalid {
+			break
+		}
+	}
+	r.Verdict = string(judged.Verdict)
+	if judged.Verdict == comparison.Invalid && r.Missed(record) {
+		r.Verdict = exploration.NotReached
+	}
+	for _, finding := range judged.Findings {
+		r.Findings = append(r.Findings, finding.Check+": "+finding.Text)
+	}
+	r.TookMS = record.Trial.EndedAt.Sub(record.Trial.StartedAt).Milliseconds()
+	r.Places = r.Recovery(record)
+	for _, export := range record.Exports {
+		r.Status = string(export.View.Status)
+		if reason := export.View.Reason; reason != "" {
+			r.Status += "(" + string(reason) + ")"
+		}
+	}
+	r.Entries = len(record.Provider.Ledger)
+	for _, received := range record.Provider.Received {
+		if received.Verb == "submit" {
+			r.Submits++
+		}
+	}
+	if r.Evidence, err = e.save(r, record); err != nil {
+		return err
+	}
+	if r.Verdict != exploration.Pass {
+		if err := e.saveFailed(r, plan, expectation); err != nil {
+			return err
+		}
+	}
+	return e.keepResult(r)
+}
+
+// save writes a trial's evidence, and takes it away again where it passed and nobody asked for it: its hash stays.
+func (e *explorer) save(r exploration.Result, record evidence.Record) (hash string, err error) {
+	root := filepath.Join(e.dir, "evidence")
+	if err := evidence.Save(root, record); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, filepath.FromSlash(r.Cell().Dir()))
+	text, err := os.ReadFile(filepath.Join(dir, evidence.TrialFile))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	if r.Verdict == exploration.Pass && !e.keep {
+		err = os.RemoveAll(dir)
+	}
+	return hex.EncodeToString(sum[:]), err
+}
+
+// saveFailed keeps what "lab replay" needs to play a trial again.
+func (e *explorer) saveFailed(r exploration.Result, plan faults.Plan, expectation faults.Expectation) error {
+	text, err := json.MarshalIndent(faults.Save(expectation, plan, r.About()), "", " ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(e.dir, e.replayFile(r))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// replayFile is where the plan of a trial that did not pass lies below the run's directory.
+func (e *explorer) replayFile(r exploration.Result) string {
+	return filepath.Join(failedDir, strings.Join([]string{r.Engine, r.Profile, r.Cell().Scenario}, "~")+".json")
+}
+
+// keepResult appends a result to the file and prints its progress line.
+func (e *explorer) keepResult(r exploration.Result) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, err := e.file.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	e.results.Add(r)
+	e.have[r.ID()] = true
+	p := &e.phase
+	p.done++
+	left := time.Duration(float64(time.Since(p.began)) / float64(p.done) * float64(p.total-p.done)).Round(time.Second)
+	repeats := ""
+	if r.Repeats > 0 {
+		repeats = fmt.Sprintf(", repeated %d", r.Repeats)
+	}
+	fmt.Fprintf(e.log, "%4.0fs %s %d/%d, %s left: %-11s %s (%.1fs%s)\n", time.Since(e.began).Seconds(), p.name, p.done, p.total, left,
+		r.Verdict, r.Cell().Dir(), float64(r.TookMS)/1000, repeats)
+	if r.Verdict == exploration.Pass {
+		return nil
+	}
+	for _, finding := range r.Findings {
+		fmt.Fprintf(e.log, "       %s\n", finding)
+	}
+	fmt.Fprintf(e.log, "       lab replay %s\n", filepath.Join(e.dir, e.replayFile(r)))
+	return nil
+}
