@@ -37,6 +37,12 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 			return fmt.Errorf("there is no client %q", s.Process)
 		}
 		return t.join(ctx, c)
+	case faults.DoCancel:
+		r, err := t.runNamed(s.Run)
+		if err != nil {
+			return err
+		}
+		return t.command(ctx, s, "cancel", []string{string(r.id)})
 	case faults.DoStatus:
 		r, err := t.runNamed(s.Run)
 		if err != nil {
@@ -159,9 +165,12 @@ func (t *trial) pass(ctx context.Context, s faults.Step) error {
 	if s.Kind == "" {
 		return spend(ctx, time.Duration(s.OffsetMS)*time.Millisecond)
 	}
-	r, err := t.runNamed(s.Run)
-	if err != nil {
-		return err
+	var r run
+	if s.Run != "" {
+		var err error
+		if r, err = t.runNamed(s.Run); err != nil {
+			return err
+		}
 	}
 	budget := t.lab.Budget
 	within := map[string]int64{

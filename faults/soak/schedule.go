@@ -168,11 +168,20 @@ func (d *draw) freeze() {
 
 func (d *draw) thawed(w *worker) []faults.Step {
 	start := d.replacement()
-	until := faults.Step{Do: faults.DoLull, QuietMS: quiet}
-	if d.chance(60) {
-		until = faults.Step{Do: faults.DoAwait, Process: start.Process, Point: faults.Point{Boundary: faults.Outcome, When: faults.After}, Nth: 1 + d.IntN(4), QuietMS: quiet}
+	until := faults.Step{Do: faults.DoPass, Kind: "ownership"}
+	// On the journal another step of the frozen process may hold the write lock. Then nobody gets anything done, and what waits
+	// for that would wait for ever.
+	if d.Engine == temporal && d.chance(70) {
+		until = faults.Step{Do: faults.DoLull, QuietMS: quiet}
+		if d.chance(60) {
+			until = faults.Step{Do: faults.DoAwait, Process: start.Process, Point: faults.Point{Boundary: faults.Outcome, When: faults.After}, Nth: 1 + d.IntN(4), QuietMS: quiet}
+		}
 	}
-	return []faults.Step{start, until, {Do: faults.DoThaw, Process: w.name}, {Do: faults.DoLand, Process: w.name, QuietMS: landed}}
+	steps := []faults.Step{start, until}
+	if until.Do == faults.DoPass && d.chance(30) {
+		steps = append(steps, until)
+	}
+	return append(steps, faults.Step{Do: faults.DoThaw, Process: w.name}, faults.Step{Do: faults.DoLand, Process: w.name, QuietMS: landed})
 }
 
 // atProvider hits at the provider's door or in its transaction: the message, a worker whose call may be inside, or the provider.

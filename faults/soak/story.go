@@ -96,6 +96,8 @@ func sentence(s faults.Step) string {
 		return "until " + s.Process + " has ended"
 	case faults.DoAwait:
 		return strings.Join(strings.Fields(fmt.Sprintf("until %s %s has come %s %s (%d)", s.Process, s.Run, s.Point.When, s.Point.Boundary, max(s.Nth, 1))), " ")
+	case faults.DoPass:
+		return strings.TrimSpace(fmt.Sprintf("until the time of %s %s is over", s.Kind, s.Run))
 	case faults.DoRest:
 		return "until everything is at rest"
 	case faults.DoOrderVersion:
