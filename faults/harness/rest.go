@@ -86,10 +86,10 @@ func (t *trial) held() string {
 	return ""
 }
 
-// over tells whether a run has crossed its last boundary. The lock is held.
+// over tells whether a run has crossed its last boundary. What was refused there, perhaps of a worker that came too late, has not
+// happened. The lock is held.
 func (t *trial) over(operation string) bool {
-	over := t.trace.last(faults.Point{Boundary: t.engine.Over, When: faults.After}, operation)
-	return over != nil && over.Detail[faults.DetailRefused] == ""
+	return t.trace.crossed("", faults.Point{Boundary: t.engine.Over, When: faults.After}, operation) > 0
 }
 
 // settled tells whether a run is over or has asked twice since the last submit arrived. The lock is held.
@@ -106,7 +106,7 @@ func (t *trial) settled(operation string) bool {
 	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
 		return false // nothing was ever to be sent
 	}
-	if outcome := t.trace.last(faults.Point{Boundary: faults.Outcome, When: faults.After}, operation); outcome != nil && outcome.Detail[faults.DetailRefused] == "" {
+	if t.trace.crossed("", faults.Point{Boundary: faults.Outcome, When: faults.After}, operation) > 0 {
 		return false // somebody has still to be told, whatever a worker that was frozen still asks
 	}
 	if closing := t.trace.last(faults.Point{Boundary: faults.CloseCall, When: faults.Before}, operation); closing != nil && closing.Seq > arrived {

@@ -99,6 +99,12 @@ func TestRunThatTheServerRefusedToCloseIsNotOver(t *testing.T) {
 	require.False(t, trial.rests())
 }
 
+func TestRunIsOverThoughALateWorkerIsRefusedToCloseItAgain(t *testing.T) {
+	trial := history("finish.after")
+	trial.trace.cross(faults.Announcement{Process: "b", Point: point("finish.after"), Operation: id, Detail: map[string]string{faults.DetailRefused: "task not found"}}, nil)
+	require.True(t, trial.rests())
+}
+
 func TestRunThatMayNotAskRestsOnceItIsQuiet(t *testing.T) {
 	trial := history("intent.after", "provider-received.before", "observation.after")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
