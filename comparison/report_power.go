@@ -24,7 +24,11 @@ func PowerSection(x evidence.Power) string {
 		if t.Right() {
 			continue
 		}
-		fmt.Fprintf(&b, "- **%s, synchronous=%s%s: %s**\n", t.Name, t.Synchronous, lotText(t), t.Verdict)
+		missed := ""
+		if t.Control() && t.Breaks != "" && !t.Caught() {
+			missed = ", and not found by " + t.Breaks
+		}
+		fmt.Fprintf(&b, "- **%s, synchronous=%s%s: %s%s**\n", t.Name, t.Synchronous, lotText(t), t.Verdict, missed)
 		for _, f := range t.Findings {
 			fmt.Fprintf(&b, "  - %s: %s\n", f.Check, f.Text)
 		}

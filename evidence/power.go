@@ -43,22 +43,27 @@ type PowerFinding struct {
 	Text  string `json:"text"`
 }
 
+// SynchronousFull is the setting of every store of the product.
+const SynchronousFull = "FULL"
+
 // NotRun is the verdict on a trial that the machine could not play. It is no pass.
 const NotRun = "not run"
 
 // Control tells whether the trial was played with a store that does not sync its commits.
-func (t PowerTrial) Control() bool { return t.Synchronous != "FULL" }
+func (t PowerTrial) Control() bool { return t.Synchronous != SynchronousFull }
 
 // Caught tells whether a control was found by the invariant that it must break.
-func (t PowerTrial) Caught() bool {
-	return slices.ContainsFunc(t.Findings, func(f PowerFinding) bool { return f.Check == t.Breaks })
+func (t PowerTrial) Caught() bool { return t.Breaks != "" && t.found(t.Breaks) }
+
+func (t PowerTrial) found(check string) bool {
+	return slices.ContainsFunc(t.Findings, func(f PowerFinding) bool { return f.Check == check })
 }
 
-// Right tells whether the trial shows what it must: without syncs a violation of the named invariant, where one is named, and
-// with them none.
+// Right tells whether the trial took place and shows what it must: without syncs a violation of the named invariant, where one
+// is named, and with them none.
 func (t PowerTrial) Right() bool {
 	switch {
-	case t.Verdict == NotRun:
+	case t.Verdict == NotRun || t.found("EVIDENCE"):
 		return false
 	case !t.Control():
 		return t.Verdict == "pass"

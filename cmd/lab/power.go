@@ -30,10 +30,12 @@ type powerFlags struct {
 	keep         bool
 	json         bool
 	allowMissing bool
+	// possible says why this machine cannot play the trials.
+	possible func(log io.Writer) error
 }
 
 func powerCommand() *cobra.Command {
-	var f powerFlags
+	f := powerFlags{possible: powerPossible}
 	c := &cobra.Command{
 		Use:   "power",
 		Short: "Cut the power of the stores at every boundary and show what their synchronous setting keeps",
@@ -116,7 +118,7 @@ func (f *powerFlags) plays() ([]powerPlay, error) {
 		if !asked {
 			continue
 		}
-		plays = append(plays, powerPlay{trial, syncFull, false}, powerPlay{trial, syncFull, true})
+		plays = append(plays, powerPlay{trial, evidence.SynchronousFull, false}, powerPlay{trial, evidence.SynchronousFull, true})
 		for _, broken := range brokenSettings {
 			plays = append(plays, powerPlay{trial, broken, false})
 		}
@@ -143,7 +145,7 @@ func (f *powerFlags) run(ctx context.Context, out, log io.Writer) error {
 			result.Engines = append(result.Engines, p.Expect.Engine)
 		}
 	}
-	if err := powerPossible(log); err != nil {
+	if err := f.possible(log); err != nil {
 		result.NotRun = err.Error()
 	} else if err := f.play(ctx, plays, &result, log); err != nil {
 		return err
@@ -215,7 +217,7 @@ func (f *powerFlags) play(ctx context.Context, plays []powerPlay, result *eviden
 			lab := b.labs[p.synchronous]
 			record := lab.Play(ctx, p.cell(), plan)
 			if ctx.Err() != nil {
-				return refund.Wrap(refund.CodeTimeout, ctx.Err(), "the run was interrupted")
+				return refund.Wrap(refund.CodeInterrupted, ctx.Err(), "the run was interrupted")
 			}
 			expect := p.Expect
 			expect.Scenario = p.cell().Scenario

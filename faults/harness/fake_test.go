@@ -60,6 +60,10 @@ func fakeWorker(ctx context.Context, words []string) int {
 		if word == crash {
 			return 3
 		}
+		if content, handled := fakeFile(word); handled {
+			detail["file"] = content
+			continue
+		}
 		var point faults.Point
 		if err := point.UnmarshalText([]byte(word)); err != nil {
 			return 2

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/comparison"
+	"refundlab/evidence"
+	"refundlab/faults/lossfs"
+	"refundlab/refund"
+)
+
+// withoutFUSE is lab power on a machine that has no FUSE.
+func withoutFUSE() powerFlags {
+	return powerFlags{jobs: 1, json: true, possible: func(io.Writer) error { return errors.New("this machine has no FUSE") }}
+}
+
+// Where nothing can be cut no trial passes: each is listed as not run, with the reason, and the exit status says so.
+func TestWithoutFUSEEachTrialIsNotRunAndNonePasses(t *testing.T) {
+	f := withoutFUSE()
+	var out, log bytes.Buffer
+	err := f.run(t.Context(), &out, &log)
+	require.Equal(t, refund.CodeNotPassed, refund.CodeOf(err))
+	require.ErrorContains(t, err, "this machine has no FUSE")
+	var result evidence.Power
+	require.NoError(t, json.Unmarshal(out.Bytes(), &result))
+	require.Equal(t, "this machine has no FUSE", result.NotRun)
+	require.Greater(t, len(result.Trials), 100)
+	for _, trial := range result.Trials {
+		require.Equal(t, evidence.NotRun, trial.Verdict, trial.Name)
+		require.False(t, trial.Right(), trial.Name)
+	}
+	require.False(t, result.Passed())
+	require.Contains(t, comparison.PowerSection(result), "**Not run:**")
+}
+
+func TestAllowMissingIsLoud(t *testing.T) {
+	f := withoutFUSE()
+	f.allowMissing = true
+	var log bytes.Buffer
+	require.NoError(t, f.run(t.Context(), io.Discard, &log))
+	require.Contains(t, log.String(), "NOT RUN:")
+	require.Contains(t, log.String(), "this machine has no FUSE")
+}
+
+func TestPowerRefusesWhatItCannotPlay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*powerFlags)
+		words  string
+	}{
+		{"an engine that is none", func(f *powerFlags) { f.engines = []string{"cron"} }, `"cron"`},
+		{"a trial that is none", func(f *powerFlags) { f.names = []string{"floppy"} }, `"floppy"`},
+		{"an empty name", func(f *powerFlags) { f.names = []string{""} }, `""`},
+		{"no jobs", func(f *powerFlags) { f.jobs = 0 }, "--jobs is 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := withoutFUSE()
+			c.change(&f)
+			err := f.run(t.Context(), io.Discard, io.Discard)
+			require.Equal(t, refund.CodeInvalidFlag, refund.CodeOf(err))
+			require.ErrorContains(t, err, c.words)
+		})
+	}
+}
+
+// Two trials with real processes, each under the product's setting and under two broken ones: the receipt that a worker holds,
+// and the decision that a person was told.
+func TestPowerLossIsSurvivedWithFullAndFoundWithoutIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the system twice more")
+	}
+	if err := lossfs.Probe(); err != nil {
+		t.Skipf("NOT RUN: power loss cannot be tested on this machine: %v", err)
+	}
+	f := powerFlags{names: []string{"ledger-provider-call", "journal-reply"}, seed: 1, jobs: 4, json: true, possible: powerPossible}
+	var out, log bytes.Buffer
+	require.NoError(t, f.run(t.Context(), &out, &log), "%s", &log)
+	var result evidence.Power
+	require.NoError(t, json.Unmarshal(out.Bytes(), &result))
+	require.Len(t, result.Trials, 8)
+	caught := map[string]int{}
+	for _, trial := range result.Trials {
+		if trial.Control() {
+			require.True(t, trial.Caught(), trial.Name)
+			caught[trial.Breaks]++
+		} else {
+			require.Equal(t, string(comparison.Pass), trial.Verdict, trial.Name)
+		}
+	}
+	require.Equal(t, map[string]int{"I2": 2, "I10": 2}, caught)
+}

@@ -1,0 +1,30 @@
+package comparison
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/evidence"
+)
+
+func TestThePowerSectionSaysWhatEachSettingShowed(t *testing.T) {
+	trial := func(synchronous, verdict string, findings ...evidence.PowerFinding) evidence.PowerTrial {
+		return evidence.PowerTrial{Name: "journal-outcome.after", Volume: "journal", Profile: "full", Point: "outcome.after", Moment: "the outcome is recorded",
+			Synchronous: synchronous, Breaks: "I4", Verdict: verdict, Findings: findings}
+	}
+	text := PowerSection(evidence.Power{Command: "lab power", Seed: 7, Trials: []evidence.PowerTrial{
+		trial("FULL", "pass"), trial("NORMAL", "fail", evidence.PowerFinding{Check: "I4", Text: "no intent"}), trial("OFF", "pass"),
+	}})
+	require.Contains(t, text, "| journal | FULL | 1 | 1 | 0 | 0 | 0 |")
+	require.Contains(t, text, "| journal | NORMAL | 1 | 0 | 1 | 0 | 0 |")
+	require.Contains(t, text, "| journal | OFF | 1 | 0 | 0 | 0 | 1 |")
+	require.Contains(t, text, "| journal | `outcome.after` | full | the outcome is recorded | pass | - | caught: I4 | pass |")
+	require.Contains(t, text, "- **journal-outcome.after, synchronous=OFF: pass, and not found by I4**", "what is not as it must be is told")
+}
+
+func TestThePowerSectionNeverTakesNotRunForPassed(t *testing.T) {
+	text := PowerSection(evidence.Power{NotRun: "this machine has no FUSE", Trials: []evidence.PowerTrial{{Verdict: evidence.NotRun}}})
+	require.Contains(t, text, "**Not run:** this machine cannot play these 1 trials, so they show nothing: this machine has no FUSE.")
+	require.NotContains(t, text, "pass")
+}
