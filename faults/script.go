@@ -84,6 +84,7 @@ const (
 	DoJoin         Verb = "join"          // wait for a client that was started in the background
 	DoStatus       Verb = "status"        // a client reads the status, with or without a worker alive
 	DoSettle       Verb = "settle"        // a person settles what is UNKNOWN
+	DoCancel       Verb = "cancel"        // a client asks the engine to cancel a run
 	DoAwait        Verb = "await"         // wait until a point was crossed
 	DoFired        Verb = "fired"         // wait until a rule of the schedule has hit, and its effect is complete if it is a signal
 	DoRelease      Verb = "release"       // let what a rule holds go on
