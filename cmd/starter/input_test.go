@@ -130,6 +130,7 @@ func TestBadInputIsRefusedBeforeAnythingIsOpened(t *testing.T) {
 		{"status unknown", []string{"watch", someOperation, "--until", "CONFIRMED,DONE"}, "INVALID_FLAG", `--until "DONE" is not a run status`},
 		{"no time to watch", []string{"watch", someOperation, "--timeout", "0s"}, "INVALID_FLAG", "--timeout is 0s"},
 
+		{"cancellation on the journal", []string{"cancel", someOperation}, "INVALID_FLAG", "reject the refund"},
 		{"settlement unknown", reconcile("refund"), "INVALID_DECISION", `settlement kind "refund" is unknown`},
 		{"settlement by receipt without one", reconcile("receipt"), "INVALID_DECISION", "has no receipt"},
 		{"close with a receipt", reconcile("close", "--receipt", `{"refund_id":"f-1"}`), "INVALID_DECISION", "carries a receipt"},
@@ -254,7 +255,7 @@ func TestJSONIsSpokenWhereverItWasAskedFor(t *testing.T) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	for _, verb := range []string{"", "request", "approve", "reject", "status", "list", "watch", "reconcile", "export"} {
+	for _, verb := range []string{"", "request", "approve", "reject", "status", "list", "watch", "reconcile", "cancel", "export"} {
 		t.Run(verb, func(t *testing.T) {
 			got := starterRun(t, append(strings.Fields(verb), "--help")...)
 			require.Zero(t, got.exit)

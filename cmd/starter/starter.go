@@ -56,7 +56,7 @@ error too, is one JSON document on standard output.`,
 	flags.StringVar(&s.provider, "provider", "", "`URL` of the provider: status asks it as a reader, and reconcile by close needs it on the journal")
 	flags.BoolVar(&s.json, "json", false, "print one JSON document")
 	root.AddCommand(s.requestCommand(), s.decideCommand(refund.ChoiceApprove), s.decideCommand(refund.ChoiceReject),
-		s.statusCommand(), s.listCommand(), s.watchCommand(), s.reconcileCommand(), s.exportCommand())
+		s.statusCommand(), s.listCommand(), s.watchCommand(), s.reconcileCommand(), s.cancelCommand(), s.exportCommand())
 	return root
 }
 

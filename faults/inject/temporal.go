@@ -148,7 +148,7 @@ func (i *interceptor) commands(r *workflowservice.RespondWorkflowTaskCompletedRe
 			if name == i.names.Submit {
 				boundary = faults.Intent
 			}
-		case enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION:
+		case enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, enumspb.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION:
 			boundary = faults.Finish
 		}
 	}

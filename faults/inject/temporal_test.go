@@ -81,6 +81,7 @@ func TestInterceptorTellsTheBoundariesApart(t *testing.T) {
 		{"decision", "SignalWorkflowExecution", &workflowservice.SignalWorkflowExecutionRequest{SignalName: "decision", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "refund/op-1"}}, "decision", nil},
 		{"task that schedules the submit", "RespondWorkflowTaskCompleted", completed("first", schedule("Submit")), "intent", map[string]string{faults.DetailReplay: ""}},
 		{"task that closes the run", "RespondWorkflowTaskCompleted", completed("again", &commandpb.Command{CommandType: enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION}), "finish", map[string]string{faults.DetailReplay: faults.ReplayTop}},
+		{"task that closes a cancelled run", "RespondWorkflowTaskCompleted", completed("again", &commandpb.Command{CommandType: enumspb.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION}), "finish", nil},
 		{"any other task", "RespondWorkflowTaskCompleted", completed("sticky", schedule("Propose")), "workflow-task", map[string]string{faults.DetailReplay: "", "commands": "Propose"}},
 		{"task handed over with a completion", "RespondWorkflowTaskCompleted", completed("handed"), "workflow-task", nil},
 		{"proposal", "RespondActivityTaskCompleted", did("propose", "{}"), "proposal", map[string]string{faults.DetailAttempt: "1"}},

@@ -54,7 +54,7 @@ var (
 )
 
 // catalogue holds the scenarios in the order of the report.
-var catalogue = slices.Concat(commits, workers, decisions, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
+var catalogue = slices.Concat(commits, workers, decisions, cancels, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
 
 // extended holds scenarios that wait too long, or resemble another one too much, to be part of every run.
 var extended = slices.Concat(crowds, furtherTakeovers, furtherClocks, furtherToProvider, furtherToModel, furtherToServer, eachCompletion, serverKilled, serverGone)

@@ -80,7 +80,7 @@ func TestEveryScriptCanBePlayedInBothArms(t *testing.T) {
 				frozen[s.Process] = true
 			case faults.DoAwait:
 				require.NoError(t, new(faults.Point).UnmarshalText([]byte(s.Point.String())), name)
-			case faults.DoRequest, faults.DoApprove, faults.DoReject, faults.DoSettle:
+			case faults.DoRequest, faults.DoApprove, faults.DoReject, faults.DoSettle, faults.DoCancel:
 				require.False(t, clients[s.Process], "%s: client %s stands twice", name, s.Process)
 				clients[s.Process] = true
 			case faults.DoJoin:
