@@ -24,11 +24,19 @@ var decisions = []Control{
 	},
 	{
 		Name:        "signals-not-drained",
-		Breaks:      "The workflow closes without answering the decisions that it has taken in.",
-		Design:      "return when the work is done",
+		Breaks:      "Decisions are read until one is accepted, and the workflow closes without answering those that came later.",
+		Design:      "receive the signal, do the work, return",
+		Layers:      "A coroutine that answers every decision runs once more in the task that closes the run, before the close is sent.",
 		Executables: []string{worker},
-		Replacements: []Replacement{{"workflows/refund.go", `	r.await(r.ctx, r.door.idle)
-	result := Result{`, `	result := Result{`}},
+		Replacements: []Replacement{
+			{"workflows/decision.go", `	for {
+		r.await(ctx, func() bool { return len(r.door.arrivals) > 0 })
+`, `	for r.Decision == nil {
+		r.await(ctx, func() bool { return len(r.door.arrivals) > 0 })
+`},
+			{"workflows/refund.go", `	r.await(r.ctx, r.door.idle)
+	result := Result{`, `	result := Result{`},
+		},
 		Finds: on(temporal, "decision-while-closing", full, "I10"),
 	},
 	{

@@ -84,31 +84,22 @@ var knowledge = []Control{
 	return ActHold
 `, `	return ActHold
 `}},
-		Finds: join(both("l06-2-answer-lost-after-commit", full, "I4"), both("cut-after-commit", lookup, "I4")),
+		Finds: join(on(handrolled, "l06-2-answer-lost-after-commit", full, "I4"), both("cut-after-commit", lookup, "I4")),
 	},
 	{
 		Name:        "intent-after-the-call",
 		Breaks:      "The intent to send is recorded when the answer is there.",
 		Design:      "record what was done once it was done",
 		Executables: []string{worker},
-		Replacements: []Replacement{{"handrolled/ask.go", `	var err error
-	if action != refund.ActLookUp { // a look-up changes nothing, so it needs no intent
+		Replacements: []Replacement{
+			{"handrolled/ask.go", `	if action != refund.ActLookUp { // a look-up`, `	if action == "" { // a look-up`},
+			{"handrolled/ask.go", `	learnt, err := e.learn(`, `	if action != refund.ActLookUp {
 		if run, err = e.Journal.RecordIntent(ctx, run.Lease, action); err != nil {
 			return run, err
 		}
 	}
-	var answer provider.Answer
-	// One time-out for the whole step, the reading of the order included: Retained reckons with no more.
-	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) })
-`, `	var err error
-	var answer provider.Answer
-	e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) })
-	if action != refund.ActLookUp {
-		if run, err = e.Journal.RecordIntent(ctx, run.Lease, action); err != nil {
-			return run, err
-		}
-	}
-`}},
+	learnt, err := e.learn(`},
+		},
 		Finds: on(handrolled, "window-3-after-effect", lookup, "I1"),
 	},
 	{

@@ -68,10 +68,16 @@ var sending = []Control{
 		Name:        "authority-not-checked-at-send",
 		Breaks:      "The time to commit is not looked at again right before a send that follows a record or an earlier attempt.",
 		Design:      "an approved run is approved",
+		Layers:      "The journal's worker does not begin a call under a lease that is over, and the time to commit is looked at when the lease is claimed.",
 		Executables: []string{worker},
-		Replacements: []Replacement{{"provider/contract.go", `	if !now().Before(in.CommitBy()) {
+		Replacements: []Replacement{
+			{"provider/contract.go", `	if !now().Before(in.CommitBy()) {
 `, `	if now() == 0 {
-`}},
+`},
+			{"handrolled/executor.go", `	if now := e.Journal.Now(); !now.Before(run.Lease.Until) {
+`, `	if now := e.Journal.Now(); now == 0 {
+`},
+		},
 		Finds: both("l06-8i-deadline-before-send", lenient, "I5"),
 	},
 	{

@@ -30,8 +30,9 @@ const (
 	// controlDeadline ends a trial whose script waits for what a broken build never does. Every trial of the unbroken one is done
 	// in half of it.
 	controlDeadline = 45 * time.Second
-	// controlQuietMS is how long nothing must be announced until a run that is not over counts as resting, in milliseconds: longer
-	// than the unbroken build is ever silent, the time that a frozen worker swallows its engine's next tasks included.
+	// controlQuietMS is how long nothing must be announced until a run that is not over counts as resting and what a broken build
+	// never does is not waited for any longer, in milliseconds: longer than the unbroken build is ever silent, the time that a
+	// frozen worker swallows its engine's next tasks included.
 	controlQuietMS = 12_000
 )
 
@@ -128,7 +129,7 @@ func (w *workshop) playControl(ctx context.Context, control controls.Control, ot
 	group, ctx := errgroup.WithContext(ctx)
 	play := func(cell controls.Cell, into *evidence.ControlTrial) {
 		group.Go(func() error {
-			trial, err := w.play(ctx, &lab, cell)
+			trial, err := w.play(ctx, &lab, control.Name, cell)
 			if err == nil {
 				w.told(control, trial)
 			}
@@ -179,8 +180,8 @@ func (w *workshop) build(ctx context.Context, control controls.Control, dir stri
 	return paths, nil
 }
 
-// play plays the arm with the fault of one cell and judges it.
-func (w *workshop) play(ctx context.Context, lab *harness.Lab, cell controls.Cell) (evidence.ControlTrial, error) {
+// play plays the arm with the fault of one cell with the build of that name and judges it.
+func (w *workshop) play(ctx context.Context, lab *harness.Lab, name string, cell controls.Cell) (evidence.ControlTrial, error) {
 	trial := evidence.ControlTrial{
 		Cell:     evidence.Cell{Scenario: cell.Scenario, Engine: cell.Engine, Profile: refund.ProfileName(cell.Profile), Arm: evidence.ArmFault},
 		Expected: cell.Checks,
@@ -195,7 +196,7 @@ func (w *workshop) play(ctx context.Context, lab *harness.Lab, cell controls.Cel
 	}
 	plan.Script = slices.Clone(plan.Script)
 	for i, step := range plan.Script {
-		if step.Do == faults.DoRest && step.QuietMS == 0 {
+		if (step.Do == faults.DoRest || step.Do == faults.DoAwait) && step.QuietMS == 0 {
 			plan.Script[i].QuietMS = controlQuietMS
 		}
 	}
@@ -208,6 +209,11 @@ func (w *workshop) play(ctx context.Context, lab *harness.Lab, cell controls.Cel
 	record := lab.Play(ctx, trial.Cell, plan)
 	if err := ctx.Err(); err != nil {
 		return trial, refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted")
+	}
+	if lab.Keep {
+		if err := evidence.Save(filepath.Join(lab.Scratch, "evidence", name), record); err != nil {
+			return trial, err
+		}
 	}
 	judged := comparison.JudgeRecord(record, expectation)
 	trial.Verdict, trial.TookMS = string(judged.Verdict), int64(record.Trial.EndedAt-record.Trial.StartedAt)

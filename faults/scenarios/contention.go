@@ -66,10 +66,15 @@ var contended = []scenario{
 		profiles: onlyFull,
 		unlike:   map[string]string{temporal: "an attempt is not renewed: its time-out ends it, and a heartbeat of an attempt that is over is refused by the server"},
 		build: func(c cell) trial {
+			slow := rule("slow", faults.Intent, faults.After, 1, "a", faults.Delay)
+			slow.DelayMS = 700 // so much later than its lease does a's call begin
 			return trial{
 				script: approved(
-					only(fault, fired("frozen"), start("b"), fired("door-2"), thaw("a"), fired("answered"), release("answered"), release("door-2"), release("door-1")), rest),
+					// b stands ready before a's lease is over, and a's call has time left when b holds the run.
+					only(fault, await(faults.Intent, faults.Before, "a", "r1"), start("b"), fired("frozen"), fired("door-2"), thaw("a"),
+						fired("answered"), release("answered"), release("door-2"), release("door-1")), rest),
 				schedule: faults.Schedule{
+					slow,
 					rule("door-1", faults.ProviderRecv, faults.Before, 1, "provider", faults.Hold), // a's call has to last as long as a renewal
 					rule("frozen", faults.Renewal, faults.Before, 1, "a", faults.Freeze),
 					rule("answered", faults.Renewal, faults.After, 1, "a", faults.Hold),

@@ -1,0 +1,163 @@
+package comparison
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"refundlab/evidence"
+)
+
+// ControlsSection is the report's section about a run of "lab controls".
+func ControlsSection(x evidence.Controls) string {
+	var b strings.Builder
+	caught := len(filter(x.Controls, evidence.Control.Caught))
+	passed := len(filter(x.Baseline, func(t evidence.ControlTrial) bool { return t.Verdict == string(Pass) }))
+	b.WriteString("## Controls: can the suite see?\n\n")
+	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports of a trial that took place; a build error, a crash of the harness or silence would fail the run.\n\n",
+		x.Command, milliseconds(int64(x.EndedAt-x.StartedAt)))
+	fmt.Fprintf(&b, "**%d of %d controls are caught.** The unbroken system, built and played in the same way, passes %d of the %d cells that show them.\n\n", caught, len(x.Controls), passed, len(x.Baseline))
+	b.WriteString(controlTable(x).String())
+	b.WriteString("`END` is the permitted end of a cell; it stands where a protection keeps no invariant but the service, an answer that a person gets.\n\n")
+	if layers := controlLayers(x); len(layers.rows) > 0 {
+		b.WriteString("These protections have another behind them, so one alone cannot be seen to go; the control takes both away:\n\n" + layers.String())
+	}
+	b.WriteString(uncaught(x))
+	if x.Asked.Matrix {
+		b.WriteString(killMatrix(x))
+	}
+	return b.String()
+}
+
+func controlTable(x evidence.Controls) *table {
+	rows := &table{head: []string{"", "control", "what is taken away", "the design that it stands for", "shown by", "invariant reported", "caught"}}
+	for i, control := range x.Controls {
+		if control.BuildError != "" {
+			rows.add(fmt.Sprint(i+1), control.Name, control.Breaks, control.Design, "", "", "**did not build**")
+			continue
+		}
+		for _, group := range groupTrials(control.Trials) {
+			rows.add(append([]string{fmt.Sprint(i + 1), control.Name, control.Breaks, control.Design}, group...)...)
+		}
+	}
+	return rows
+}
+
+// groupTrials has one row for the trials of a control that show the same: where, what, and whether it is caught.
+func groupTrials(trials []evidence.ControlTrial) [][]string {
+	rows := &table{}
+	for _, t := range trials {
+		verdict := "yes"
+		if !t.Caught() {
+			verdict = "**no: " + t.Verdict + "**"
+		}
+		named := filter(t.Reported, func(check string) bool { return slices.Contains(t.Expected, check) })
+		others := filter(t.Reported, func(check string) bool { return !slices.Contains(t.Expected, check) && check != "EVIDENCE" })
+		reported := "**" + strings.Join(named, " ") + "**"
+		if len(named) == 0 {
+			reported = "(" + strings.Join(t.Expected, " or ") + " expected)"
+		}
+		rows.add(fmt.Sprintf("`%s`", t.Scenario), string(t.Profile), t.Engine, strings.TrimSpace(reported+" "+strings.Join(others, " ")), verdict)
+	}
+	rows.merge(2) // engines
+	rows.merge(1) // profiles
+	var groups [][]string
+	for _, row := range rows.rows {
+		groups = append(groups, []string{row[0] + " " + row[2] + ", " + row[1], row[3], row[4]})
+	}
+	return groups
+}
+
+func controlLayers(x evidence.Controls) *table {
+	rows := &table{head: []string{"control", "what hides it"}}
+	for _, control := range x.Controls {
+		if control.Layers != "" {
+			rows.add(control.Name, control.Layers)
+		}
+	}
+	return rows
+}
+
+// uncaught says of each trial that does not show its control, or does not pass with the unbroken system, what came instead.
+func uncaught(x evidence.Controls) string {
+	var b strings.Builder
+	for _, control := range x.Controls {
+		if control.BuildError != "" {
+			fmt.Fprintf(&b, "- **%s did not build:** %s\n", control.Name, strings.ReplaceAll(control.BuildError, "\n", " "))
+		}
+		for _, t := range control.Trials {
+			if !t.Caught() {
+				fmt.Fprintf(&b, "- **%s is not caught by %s: %s** %s\n", control.Name, t.Dir(), t.Verdict, t.Text)
+			}
+		}
+	}
+	for _, t := range x.Baseline {
+		if t.Verdict != string(Pass) {
+			fmt.Fprintf(&b, "- **The unbroken system does not pass %s: %s** %s\n", t.Dir(), t.Verdict, t.Text)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + "\n"
+}
+
+// killMatrix shows for each scenario which controls fail in it. Numbers are those of the table of controls.
+func killMatrix(x evidence.Controls) string {
+	kills := map[string]map[string][]int{} // scenario, engine
+	played := map[string]map[string]int{}
+	var order []string
+	killers := make([]int, len(x.Controls))
+	for i, control := range x.Controls {
+		for _, t := range slices.Concat(control.Trials, control.Others) {
+			if kills[t.Scenario] == nil {
+				kills[t.Scenario], played[t.Scenario] = map[string][]int{}, map[string]int{}
+				order = append(order, t.Scenario)
+			}
+			played[t.Scenario][t.Engine]++
+			if t.Killed() {
+				killers[i]++
+				if !slices.Contains(kills[t.Scenario][t.Engine], i+1) {
+					kills[t.Scenario][t.Engine] = append(kills[t.Scenario][t.Engine], i+1)
+				}
+			}
+		}
+	}
+	slices.Sort(order)
+	rows := &table{head: []string{"scenario", "temporal", "handrolled"}}
+	var idle []string
+	for _, scenario := range order {
+		row := []string{"`" + scenario + "`"}
+		for _, engine := range []string{"temporal", "handrolled"} {
+			text := "none"
+			if played[scenario][engine] == 0 {
+				text = "not played"
+			} else if numbers := kills[scenario][engine]; len(numbers) > 0 {
+				text = strings.Trim(fmt.Sprint(numbers), "[]")
+			}
+			row = append(row, text)
+		}
+		rows.add(row...)
+		if len(kills[scenario]) == 0 {
+			idle = append(idle, "`"+scenario+"`")
+		}
+	}
+	var once []string
+	for i, n := range killers {
+		if n == 1 {
+			once = append(once, x.Controls[i].Name)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("### Kill matrix\n\nEach control in every scenario of its engines, with the fault, under `full` or, where a scenario has no such cell, under its first profile; the cells that a control names are in it too. Numbers are those of the table above: the judge reported something against that build.\n\n")
+	b.WriteString(rows.String())
+	if len(idle) > 0 {
+		fmt.Fprintf(&b, "Scenarios that no control fails in: %s. They may guard against what no control stands for, or show how the system behaves; as evidence that a protection is there they count for nothing.\n\n", strings.Join(idle, ", "))
+	} else {
+		b.WriteString("Every scenario fails for at least one control.\n\n")
+	}
+	if len(once) > 0 {
+		fmt.Fprintf(&b, "Controls that a single trial of the matrix finds: %s.\n\n", strings.Join(once, ", "))
+	}
+	return b.String()
+}

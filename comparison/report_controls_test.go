@@ -1,0 +1,102 @@
+package comparison
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"refundlab/evidence"
+)
+
+func controlTrial(scenario, engine, verdict string, expected []string, reported ...string) evidence.ControlTrial {
+	return evidence.ControlTrial{
+		Cell:     evidence.Cell{Scenario: scenario, Engine: engine, Profile: "full", Arm: evidence.ArmFault},
+		Expected: expected, Verdict: verdict, Reported: reported,
+	}
+}
+
+func TestAControlIsCaughtOnlyByAnInvariantThatItNames(t *testing.T) {
+	i1 := []string{"I1"}
+	for _, c := range []struct {
+		name   string
+		trial  evidence.ControlTrial
+		caught bool
+	}{
+		{"named", controlTrial("s", "temporal", "fail", i1, "I1"), true},
+		{"named among others", controlTrial("s", "temporal", "fail", i1, "I2", "I1", "END"), true},
+		{"one of several", controlTrial("s", "temporal", "fail", []string{"I4", "I1"}, "I1"), true},
+		{"another one", controlTrial("s", "temporal", "fail", i1, "I2", "END"), false},
+		{"nothing", controlTrial("s", "temporal", "pass", i1), false},
+		{"a trial that did not take place", controlTrial("s", "temporal", "invalid", i1, "EVIDENCE"), false},
+		{"a trial whose verdict is not a failure", controlTrial("s", "temporal", "not applicable", i1, "I1"), false},
+		{"nothing was expected", controlTrial("s", "temporal", "fail", nil, "I1"), false},
+	} {
+		require.Equal(t, c.caught, c.trial.Caught(), c.name)
+	}
+}
+
+func TestARunPassesOnlyIfEveryControlIsCaughtAndTheUnbrokenSystemPasses(t *testing.T) {
+	sound := func() evidence.Controls {
+		return evidence.Controls{
+			Baseline: []evidence.ControlTrial{controlTrial("s", "temporal", "pass", nil)},
+			Controls: []evidence.Control{{Name: "a", Trials: []evidence.ControlTrial{controlTrial("s", "temporal", "fail", []string{"I1"}, "I1")}}},
+		}
+	}
+	require.True(t, sound().Passed())
+	for name, change := range map[string]func(*evidence.Controls){
+		"no baseline":            func(x *evidence.Controls) { x.Baseline = nil },
+		"no controls":            func(x *evidence.Controls) { x.Controls = nil },
+		"the baseline fails":     func(x *evidence.Controls) { x.Baseline[0].Verdict = "fail" },
+		"the baseline is broken": func(x *evidence.Controls) { x.Baseline[0].Verdict = "invalid" },
+		"it did not build":       func(x *evidence.Controls) { x.Controls[0].BuildError = "syntax error" },
+		"it was not played":      func(x *evidence.Controls) { x.Controls[0].Trials = nil },
+		"one cell shows nothing": func(x *evidence.Controls) {
+			x.Controls[0].Trials = append(x.Controls[0].Trials, controlTrial("t", "temporal", "pass", []string{"I1"}))
+		},
+	} {
+		x := sound()
+		change(&x)
+		require.False(t, x.Passed(), name)
+	}
+}
+
+func TestTheSectionNamesWhatIsCaughtWhatIsNotAndWhatKillsNothing(t *testing.T) {
+	x := evidence.Controls{
+		Command: "lab controls --matrix", Asked: evidence.ControlsAsked{Matrix: true},
+		Baseline: []evidence.ControlTrial{controlTrial("lost", "temporal", "pass", nil), controlTrial("late", "temporal", "fail", nil, "I6")},
+		Controls: []evidence.Control{
+			{
+				Name: "first", Breaks: "A look.", Design: "blind", Layers: "Another look.",
+				Trials: []evidence.ControlTrial{
+					controlTrial("lost", "temporal", "fail", []string{"I1"}, "I1", "END"), controlTrial("lost", "handrolled", "fail", []string{"I1"}, "I1", "END"),
+				},
+				Others: []evidence.ControlTrial{controlTrial("late", "temporal", "pass", nil), controlTrial("quiet", "temporal", "pass", nil)},
+			},
+			{
+				Name: "second", Breaks: "A fence.", Design: "trust",
+				Trials: []evidence.ControlTrial{controlTrial("late", "temporal", "fail", []string{"I6"}, "I4")},
+				Others: []evidence.ControlTrial{controlTrial("lost", "temporal", "invalid", nil, "EVIDENCE"), controlTrial("quiet", "temporal", "pass", nil)},
+			},
+			{Name: "third", Breaks: "A line.", Design: "none", BuildError: "undefined: x"},
+		},
+	}
+	text := ControlsSection(x)
+	for _, line := range []string{
+		"**1 of 3 controls are caught.** The unbroken system, built and played in the same way, passes 1 of the 2 cells",
+		"| 1 | first | A look. | blind | `lost` temporal, handrolled, full | **I1** END | yes |",
+		"| 2 | second | A fence. | trust | `late` temporal, full | (I6 expected) I4 | **no: fail** |",
+		"| 3 | third | A line. | none | - | - | **did not build** |",
+		"| first | Another look. |",
+		"- **third did not build:** undefined: x",
+		"- **second is not caught by late/temporal/full/fault: fail**",
+		"- **The unbroken system does not pass late/temporal/full/fault: fail**",
+		"| `lost` | 1 | 1 |",
+		"| `late` | 2 | not played |",
+		"| `quiet` | none | not played |",
+		"Scenarios that no control fails in: `quiet`.",
+	} {
+		require.Contains(t, text, line)
+	}
+	x.Asked.Matrix = false
+	require.NotContains(t, ControlsSection(x), "Kill matrix")
+}
