@@ -35,6 +35,7 @@ type soakFlags struct {
 	jobs    int
 	shrink  time.Duration
 	out     string
+	goOn    bool
 	keep    bool
 	json    bool
 	server  serverFlags
@@ -74,6 +75,7 @@ Exit status 1 where a round violates an invariant or did not take place as plann
 	flags.IntVar(&f.refunds, "refunds", 40, "in each round")
 	flags.IntVar(&f.faults, "faults", 24, "rules drawn for each round, beside those that hit clients; about half of them hit")
 	flags.IntVar(&f.jobs, "jobs", 3, "rounds at a time")
+	flags.BoolVar(&f.goOn, "go-on", false, "play to the end although a round has violated an invariant; the first one is made smaller then")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Minute, "how long a round that fails is made smaller; 0 leaves it as it is")
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this soak (default: a new one below runs/)")
 	flags.BoolVar(&f.keep, "keep", false, "leave the rounds' stores, sockets and logs behind and say where")
@@ -199,10 +201,11 @@ func (s *soaker) play(ctx context.Context) error {
 	return nil
 }
 
+// hasFailed tells whether a round has violated an invariant, and that ends the soak.
 func (s *soaker) hasFailed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failed != nil
+	return s.failed != nil && !s.goOn
 }
 
 func (s *soaker) round(ctx context.Context, number int) error {
