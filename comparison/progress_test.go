@@ -41,6 +41,14 @@ func TestI11RunsEndInTime(t *testing.T) {
 			unfinished(s)
 			s.Trial.EndedAt += 20_000
 		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+		{name: "a worker was started and did nothing for longer than the bound", change: func(s *scene) {
+			stuck(s)
+			unfinished(s)
+			last := s.Trace[len(s.Trace)-1]
+			s.Trial.Processes = append(s.Trial.Processes, evidence.Process{Name: "C", Role: "worker", StartSeq: last.Seq + 2})
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "start C", StartSeq: last.Seq + 1, EndSeq: last.Seq + 3, StartedAt: last.At, EndedAt: last.At})
+			s.Trial.EndedAt += 20_000
+		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
 		{name: "nobody was told of the end", change: untold, verdict: Fail, checks: []string{"I11"}},
 		{name: "nobody was told yet when the script broke off", change: func(s *scene) { untold(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
 		{name: "nobody was told within the bound", change: func(s *scene) {

@@ -138,11 +138,20 @@ func (t *trial) fired(rule string) (evidence.Fired, bool) {
 	return t.Trial.Fired[i], true
 }
 
-// timeOf is when something happened that has a sequence number and no time of its own: not later than the next crossing.
+// timeOf is when something happened that has a sequence number and no time of its own: not later than the next crossing, or,
+// where nothing was announced any more, than the end of the step that it was a part of.
 func (t *trial) timeOf(seq int64) refund.Instant {
 	for _, c := range t.Trace {
 		if c.Seq >= seq {
 			return c.At
+		}
+	}
+	for _, s := range t.Trial.Steps {
+		switch {
+		case seq == s.StartSeq:
+			return s.StartedAt
+		case s.StartSeq < seq && seq <= s.EndSeq:
+			return s.EndedAt
 		}
 	}
 	return t.Trial.EndedAt
