@@ -22,7 +22,7 @@ const historyWithin = 5 * time.Second
 // taken effect at any instant after its beginning, or never.
 func oneHistory(t *trial) []string {
 	var violations []string
-	for _, r := range t.present() {
+	for _, r := range t.runs {
 		calls := t.callsOf(r)
 		if ruleOf(calls, historyWithin) == porcupine.Illegal {
 			violations = append(violations, fmt.Sprintf("run %s: no order of its %d calls explains their answers; %s", r.name, len(calls), blame(calls)))
@@ -34,7 +34,7 @@ func oneHistory(t *trial) []string {
 // undecidedHistories names runs for whose calls the search ended by its time.
 func undecidedHistories(t *trial) []string {
 	var names []string
-	for _, r := range t.present() {
+	for _, r := range t.runs {
 		if ruleOf(t.callsOf(r), historyWithin) == porcupine.Unknown {
 			names = append(names, r.name)
 		}
@@ -124,7 +124,11 @@ func (t *trial) callsOf(r run) []call {
 		return nil // who asked for it is not in the evidence, so neither is its history
 	}
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.open && c.input.verb == "decide" && !mentioned(c, calls, r) })
-	return append(calls, call{process: "the export", begin: last + 1, end: last + 2, input: question{verb: "read"}, output: readOf(r.export.View)})
+	export := call{process: "the export", begin: last + 1, end: last + 2, input: question{verb: "read"}, output: readOf(r.export.View)}
+	if r.absent {
+		export.output = told{code: string(refund.CodeNotFound)}
+	}
+	return append(calls, export)
 }
 
 // mentioned tells whether anything else speaks of an unanswered decision. One of which nobody speaks may as well never have

@@ -84,6 +84,11 @@ func TestHistoriesThatAnOrderOfTheCallsExplains(t *testing.T) {
 		"a client that was killed and whose decision never arrived": func(s *scene) {
 			s.told(15, 16, "reject", "carol", []string{"--decision-id", "d0", "--as", "carol"}, -9, nil)
 		},
+		"a request that was never answered and left nothing": func(s *scene) {
+			s.Answers[0].Exit, s.Answers[0].Output = -9, nil
+			s.Answers = s.Answers[:1]
+			delete(s.Exports, "r1")
+		},
 		"a request that was never answered, and its repetition": func(s *scene) {
 			s.Answers[0].Exit, s.Answers[0].Output = -9, nil
 			s.told(4, 5, "request", "again", requestArgs(asked("r1")), 0, s.same(true))
@@ -150,6 +155,7 @@ func TestHistoriesThatNoOrderOfTheCallsExplains(t *testing.T) {
 		"the same request is a conflict": func(s *scene) {
 			s.told(71, 72, "request", "again", requestArgs(asked("r1")), 3, map[string]any{"error": map[string]any{"code": refund.CodeKeyConflict}})
 		},
+		"a run that was stored has no export":           func(s *scene) { delete(s.Exports, "r1") },
 		"a run that was stored is not found":            func(s *scene) { s.failed(71, 72, "status", "", "reader", refund.CodeNotFound) },
 		"a run is settled before anything was approved": func(s *scene) { s.settled(11, 12, refund.SettlePresumedAbsent, "dora", 0, s.same(false)) },
 		"settled with a receipt and then unknown": func(s *scene) {

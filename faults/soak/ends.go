@@ -46,5 +46,8 @@ func (d *draw) ends(r *run) faults.End {
 		end(refund.StatusUnknown, "", 0)
 		end(refund.StatusUnknown, "", 1)
 	}
+	// Whoever asked may have been told each time that the store is locked or that no server answers. What anybody was told of is
+	// there, says HISTORY.
+	first.Or = append(first.Or, faults.End{Absent: true})
 	return first
 }

@@ -26,7 +26,7 @@ func (d *draw) script() {
 	for begin := 0; begin < len(d.runs); begin += wave {
 		runs := d.runs[begin:min(begin+wave, len(d.runs))]
 		d.disturb()
-		d.ask(runs)
+		d.ask(runs, true)
 		for _, r := range runs {
 			d.decide(r)
 			if d.chance(15) {
@@ -41,7 +41,8 @@ func (d *draw) script() {
 		}
 		d.mend()
 	}
-	for _, r := range d.runs { // somebody patient asks again about everything, and sees how it ended
+	d.ask(d.runs, false) // somebody patient asks again about everything, and sees how it ended
+	for _, r := range d.runs {
 		if !r.undecided {
 			d.say(proposed(r.name))
 			d.background(faults.Step{Do: faults.DoApprove, Run: r.name, By: "zoe", Decision: "d-last", Args: []string{"--wait", waiting}})
@@ -72,15 +73,15 @@ func proposed(run string) faults.Step {
 	return faults.Step{Do: faults.DoAwait, Point: faults.Point{Boundary: faults.Proposal, When: faults.After}, Run: run, QuietMS: quiet}
 }
 
-// ask says the requests of a wave. Each is also said by a client whom no fault hits, so that every run exists.
-func (d *draw) ask(runs []*run) {
+// ask says requests, the impatient ones several times and disturbed by faults. Each is also said by a client whom no fault hits.
+func (d *draw) ask(runs []*run, impatient bool) {
 	var names []string
 	for _, r := range runs {
-		for range 1 + d.IntN(2) {
+		for n := d.IntN(2); impatient && n >= 0; n-- {
 			names = append(names, d.background(r.request))
 			d.mayFail(names[len(names)-1], faults.Intake)
 		}
-		if d.chance(12) { // the same key for something else (I9); whoever is first has it
+		if impatient && d.chance(12) { // the same key for something else (I9); whoever is first has it
 			other := r.request
 			other.Amount += 100
 			names = append(names, d.background(other))
