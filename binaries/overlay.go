@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"refundlab/refund"
 )
@@ -29,8 +30,8 @@ func BuildOverlaid(ctx context.Context, dir string, sources map[string]string, n
 	}
 	paths := Paths{}
 	for _, name := range names {
-		if name != Worker && name != Starter && name != Provider {
-			return nil, refund.Errorf(refund.CodeInvalidFlag, "no executable %q can be built with replaced sources", name)
+		if info, err := os.Stat(filepath.Join(in.dir, "cmd", name)); name == "" || strings.ContainsAny(name, `/\.`) || err != nil || !info.IsDir() {
+			return nil, refund.Errorf(refund.CodeInvalidFlag, "no executable %q: the module in %s has no such command", name, in.dir)
 		}
 		t := target{name: name, in: in, module: in.dir, pkg: "./cmd/" + name}
 		paths[name] = filepath.Join(dir, name)
