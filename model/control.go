@@ -17,7 +17,7 @@ type Control struct {
 func (c Control) Space() Space {
 	rules := RealRules()
 	c.Change(&rules)
-	return Space{Profile: c.Profile, Rounds: c.Rounds, Bounds: SmallBounds(c.Rounds), Rules: rules, Want: c.Invariant}
+	return Space{Profile: c.Profile, Rounds: c.Rounds, Bounds: UsualBounds(c.Rounds), Rules: rules, Want: c.Invariant}
 }
 
 // after returns rules in which Next answers an observation differently where the condition holds.
@@ -103,7 +103,7 @@ func Controls() []Control {
 		{"retention-ignored", "the operation is sent again however long ago it was sent first", refund.ProfileRetention, false, "I1", func(r *Rules) {
 			r.Retained = func(refund.Terms, refund.Instant, refund.Instant) bool { return true }
 		}},
-		{"first-send-too-late", "only a second send looks at the retention", refund.ProfileRetention, false, "I1", func(r *Rules) { r.FirstInTime = false }},
+		{"first-send-too-late", "only a second send looks at the retention, the first one never", refund.ProfileRetention, false, "I1", func(r *Rules) { r.FirstInTime = false }},
 		{"digest-not-compared", "a receipt is not compared with what was asked", refund.ProfileLenient, false, "I9", func(r *Rules) {
 			r.Receipt = func(refund.Intake, refund.Receipt) refund.Observation { return refund.ObservedReceipt }
 		}},
@@ -122,8 +122,8 @@ func Controls() []Control {
 	}
 }
 
-// SmallBounds are large enough for every control and small enough for a test.
-func SmallBounds(rounds bool) Bounds {
+// UsualBounds are large enough for every control, and small enough to be explored in a minute.
+func UsualBounds(rounds bool) Bounds {
 	if rounds {
 		return Bounds{Claims: 2, Rounds: 2, Settlements: 1}
 	}

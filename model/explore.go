@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"refundlab/refund"
@@ -35,6 +36,28 @@ type Space struct {
 	Want string
 }
 
+// Ownership names how the run is owned: "leases" as in the journal, or "rounds" as on Temporal.
+func (s Space) Ownership() string {
+	if s.Rounds {
+		return "rounds"
+	}
+	return "leases"
+}
+
+// Spaces are all profiles under both kinds of ownership, the real rules and bounds that take a minute: the profile local has
+// no rounds, because only the journal shares a transaction with a ledger.
+func Spaces() []Space {
+	var spaces []Space
+	for _, profile := range refund.Profiles() {
+		for _, rounds := range []bool{false, true} {
+			if !rounds || !profile.Shared {
+				spaces = append(spaces, Space{Profile: profile.Name, Rounds: rounds, Bounds: UsualBounds(rounds), Rules: RealRules()})
+			}
+		}
+	}
+	return spaces
+}
+
 // second is one phase's length in the explorer's time, in milliseconds; nothing depends on it.
 const second = 1000
 
@@ -51,10 +74,7 @@ func Explore(space Space) (Exploration, error) {
 	began := time.Now()
 	x := e.explore()
 	x.Took = time.Since(began)
-	x.Profile, x.Bounds, x.Ownership = space.Profile, space.Bounds, "leases"
-	if space.Rounds {
-		x.Ownership = "rounds"
-	}
+	x.Profile, x.Bounds, x.Ownership = space.Profile, space.Bounds, space.Ownership()
 	return x, nil
 }
 
@@ -63,7 +83,7 @@ func Explore(space Space) (Exploration, error) {
 func newExplorer(profile refund.Profile, space Space) *explorer {
 	commit, last := int64(2), uint16(2)
 	if profile.Expires {
-		commit, last = 4, 5
+		commit, last = 3, 4
 	}
 	terms := refund.Terms{
 		Profile: profile.Name, DecideWithin: second, CommitWithin: commit * second, Retention: 2 * second, ModelBudget: 1,
@@ -100,39 +120,58 @@ func (e *explorer) roots() []state {
 	return roots
 }
 
-// visits is the explored part of a space.
+// visits is the explored part of a space: states in the order in which they were found, and a hash table of their places.
 type visits struct {
-	index map[key]int32
+	seed  maphash.Seed
+	table []int32 // place plus one, 0 where empty; its length is a power of two
 	keys  []key
 	from  []int32 // -1 for a root
 	by    []step
-	depth []int32
 }
 
-func (v *visits) add(s *state, from int32, by step) bool {
+func newVisits() *visits {
+	return &visits{seed: maphash.MakeSeed(), table: make([]int32, 1<<12)}
+}
+
+// add notes a state unless it is known.
+func (v *visits) add(s *state, from int32, by step) {
 	k := s.key()
-	if _, known := v.index[k]; known {
-		return false
+	at := v.find(&k)
+	if v.table[at] != 0 {
+		return
 	}
-	v.index[k] = int32(len(v.keys))
 	v.keys, v.from, v.by = append(v.keys, k), append(v.from, from), append(v.by, by)
-	depth := int32(0)
-	if from >= 0 {
-		depth = v.depth[from] + 1
+	v.table[at] = int32(len(v.keys))
+	if 4*len(v.keys) > 3*len(v.table) {
+		v.table = make([]int32, 2*len(v.table))
+		for i := range v.keys {
+			v.table[v.find(&v.keys[i])] = int32(i) + 1
+		}
 	}
-	v.depth = append(v.depth, depth)
-	return true
+}
+
+// find is where a key stands in the table, or where it would.
+func (v *visits) find(k *key) uint64 {
+	mask := uint64(len(v.table) - 1)
+	for at := maphash.Comparable(v.seed, *k) & mask; ; at = (at + 1) & mask {
+		if place := v.table[at]; place == 0 || v.keys[place-1] == *k {
+			return at
+		}
+	}
 }
 
 func (e *explorer) explore() Exploration {
 	var x Exploration
-	v := &visits{index: map[key]int32{}}
+	v := newVisits()
 	for _, root := range e.roots() {
 		v.add(&root, -1, step{})
 	}
-	for at := int32(0); int(at) < len(v.keys); at++ {
+	for at, layer := 0, len(v.keys); at < len(v.keys); at++ {
+		if at == layer {
+			x.Depth, layer = x.Depth+1, len(v.keys)
+		}
 		s := v.keys[at].state()
-		x.States, x.Depth = int(at)+1, int(v.depth[at])
+		x.States = at + 1
 		violation := e.violated(&s)
 		if violation == unbroken && !e.progresses(s) {
 			violation = brokenProgress
@@ -141,12 +180,12 @@ func (e *explorer) explore() Exploration {
 		if violation != unbroken && e.want != "" && id != e.want {
 			s.Broken = unbroken // play on
 		} else if violation != unbroken {
-			x.Found = &Found{Invariant: id, Story: e.story(v, at, violation)}
+			x.Found = &Found{Invariant: id, Story: e.story(v, int32(at), violation)}
 			return x
 		}
 		e.steps(&s, func(by step, next *state) {
 			x.Transitions++
-			v.add(next, at, by)
+			v.add(next, int32(at), by)
 		})
 	}
 	return x

@@ -31,7 +31,7 @@ func (m *Machine) claim(s *state, i int) bool {
 	}
 	s.Held = true
 	act := m.todo(s)
-	s.owners[i] = owner{fence: s.Fence, at: ready, act: act, sentBefore: s.FirstSent != 0 || act == actClose, authorised: m.authorised(s)}
+	s.owners[i] = owner{fence: s.Fence, at: ready, act: act, sentBefore: s.FirstSent != 0 || act == actClose}
 	return true
 }
 
@@ -192,7 +192,7 @@ func (m *Machine) attempt(s *state, i int) bool {
 	}
 	s.Fence.seq++
 	s.Held = true
-	s.owners[i] = owner{fence: s.Fence, at: intended, act: s.Open, sentBefore: s.Left || s.Fence.seq > 1, authorised: m.authorised(s)}
+	s.owners[i] = owner{fence: s.Fence, at: intended, act: s.Open, sentBefore: s.Left || s.Fence.seq > 1}
 	return true
 }
 
@@ -338,8 +338,8 @@ func (m *Machine) retries(o owner) bool {
 func (m *Machine) learn(s *state, i int) {
 	o := s.owners[i]
 	sent := o.sentBefore || o.saw != sawUnsent && o.act == actSend
-	authorised := o.authorised && !o.coded
-	verdict := m.next(s, o.saw, sent, authorised)
+	// Whoever was about to send something for the first time was authorised; for all others it makes no difference here.
+	verdict := m.next(s, o.saw, sent, !o.coded)
 	if m.rounds {
 		verdict = afterRound(o, verdict)
 	}

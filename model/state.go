@@ -104,18 +104,17 @@ type owner struct {
 	act        action
 	saw        seen
 	sentBefore bool // by what was recorded when it claimed
-	authorised bool // likewise
 	coded      bool // its check before the send failed by a rule
 	foreign    bool // the receipt that it saw is for something else
 }
 
 // message is a request on its way to the provider.
 type message struct {
-	act          action // actSend, actLookUp or actClose; noAction where there is none
 	fence        fence
-	unauthorised bool // truth: it was sent without authority
-	untimely     bool // truth: it was sent when the provider might have forgotten
-	doubled      bool // a copy was delivered already
+	act          action // actSend, actLookUp or actClose; noAction where there is none
+	unauthorised bool   // truth: it was sent without authority
+	untimely     bool   // truth: it was sent when the provider might have forgotten
+	doubled      bool   // a copy was delivered already
 }
 
 // What the provider has stored for the operation.
@@ -141,47 +140,49 @@ const (
 	equalTwin                   // another operation with equal parameters has its entry
 )
 
-// core is the part of a state that every key has.
+// core is the part of a state that every key has. It has no padding, so that two keys compare as memory: the wide fields come
+// first.
 type core struct {
-	// What the engine has recorded. Instants are indexes of Machine.instants plus one, 0 for none.
-	Op        op
-	Shown     uint8 // the order version of the proposal, 0 without one
-	Choice    uint8 // of the accepted decision: 0 none, 1 approve, 2 reject
-	Expired   bool
-	Lapsed    bool
-	Conflict  bool
-	Presumed  bool
-	Closing   bool
-	Parked    bool // waits for a person
-	Foreign   bool // CONFIRMED with a receipt for something else: never true under the real rules
-	FirstSent uint16
+	// Instants are indexes of Machine.instants, plus one where 0 means none.
+	Now       uint16
+	FirstSent uint16 // of the first intent that may have let something leave, plus one
+	StoredAt  uint16 // of the provider's stored result
+	First     uint16 // arrival of the first copy, plus one
+	Fence     fence  // who may write
+	StoredBy  fence
+	Raised    fence // as the provider has it
+	Newest    fence // truth: of the newest owner whose request it has processed
 
-	// Who may write.
-	Fence fence
-	Held  bool   // lease or attempt is running
-	Open  action // of the open round
-	Left  bool   // something may have left before the open round
+	// What the engine has recorded.
+	Op       op
+	Shown    uint8 // the order version of the proposal, 0 without one
+	Choice   uint8 // of the accepted decision: 0 none, 1 approve, 2 reject
+	Expired  bool
+	Lapsed   bool
+	Conflict bool
+	Presumed bool
+	Closing  bool
+	Parked   bool // waits for a person
+	Foreign  bool // CONFIRMED with a receipt for something else: never true under the real rules
+
+	Held bool   // lease or attempt is running
+	Open action // of the open round
+	Left bool   // something may have left before the open round
 
 	// The world.
-	Now      uint16
-	Version  uint8 // of the order
-	Trouble  trouble
-	Spent    bool // others have used the balance up
-	Entries  uint8
-	Replica  uint8 // entries that the lagging replica has seen
-	Stored   stored
-	StoredAt uint16
-	StoredBy fence
-	First    uint16 // arrival of the first copy
-	Raised   fence  // as the provider has it
-	Newest   fence  // truth: of the newest owner whose request it has processed
+	Version uint8 // of the order
+	Trouble trouble
+	Spent   bool  // others have used the balance up
+	Entries uint8 // in the ledger, of this operation
+	Replica uint8 // entries that the lagging replica has seen
+	Stored  stored
 
-	// What was used of the bounds.
+	// What was used of the bounds; Sends is truth as well.
 	Claims, Sends, Settlements uint8
 
-	// Late: the accepted decision came after the deadline, or its approver was the requester. Never true under the real rules.
+	// Unfit: the accepted decision came after the deadline, or its approver was the requester. Never true under the real rules.
 	Unfit bool
-	// Broken is an invariant that a step violated: see invariants.
+	// Broken is an invariant that a step violated.
 	Broken broken
 }
 

@@ -58,6 +58,7 @@ type explorer struct {
 	bounds Bounds
 	last   uint16 // the last phase of time
 	want   string // see Space
+	next   state  // what a step leads to; one place for all, because there are millions
 }
 
 // steps calls visit with every state that one step leads to.
@@ -66,9 +67,9 @@ func (e *explorer) steps(from *state, visit func(step, *state)) {
 		return // nobody is left who could do anything about this operation
 	}
 	try := func(k kind, who, arg uint8, apply func(*state) bool) {
-		s := *from
-		if apply(&s) {
-			visit(step{k, who, arg}, &s)
+		e.next = *from
+		if apply(&e.next) {
+			visit(step{k, who, arg}, &e.next)
 		}
 	}
 	e.world(try, from)

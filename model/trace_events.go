@@ -123,7 +123,7 @@ func (w *walker) attemptOf(s *state, f fence) *owner {
 		return nil
 	}
 	left := s.Left || s.Fence.term > f.term || f.seq > 1 || act != actSend
-	s.owners[i] = owner{fence: f, at: intended, act: act, sentBefore: left, authorised: true}
+	s.owners[i] = owner{fence: f, at: intended, act: act, sentBefore: left}
 	return &s.owners[i]
 }
 

@@ -110,8 +110,8 @@ func (w *walker) restated(d refund.Decision) refund.Decision {
 
 // anyVerdict tells whether some decision would get this verdict.
 func (w *walker) anyVerdict(s *state, code refund.VerdictCode) bool {
-	if code == refund.VerdictInvalid {
-		return true
+	if code == refund.VerdictInvalid || code == refund.VerdictRunClosed && w.cancelled() {
+		return true // the second one although the end is not recorded yet
 	}
 	for n := range w.decisions {
 		for version := range int64(2) {
@@ -126,6 +126,11 @@ func (w *walker) anyVerdict(s *state, code refund.VerdictCode) bool {
 		}
 	}
 	return false
+}
+
+// cancelled tells whether an operator cancelled the run before it was approved.
+func (w *walker) cancelled() bool {
+	return w.trace.Facts.Rejected == refund.CodeCancelled
 }
 
 func (w *walker) intended(n node, r Record) []node {
