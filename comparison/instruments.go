@@ -18,7 +18,9 @@ type instrument struct {
 }
 
 // instruments in the order of the report.
-var instruments = []instrument{}
+var instruments = []instrument{
+	{"soak", shown(SoakSection)},
+}
 
 // shown reads a result strictly, so that one that an older program wrote is refused and not shown in part.
 func shown[T any](write func(T) string) func([]byte) (string, error) {

@@ -15,36 +15,36 @@ import (
 func AddRound(sum *evidence.SoakEngine, record evidence.Record, judged Judged, plan string) {
 	t := newTrial(record, faults.Expectation{})
 	sum.Rounds++
-	count(&sum.Verdicts, string(judged.Verdict), 1)
-	count(&sum.Profiles, string(record.Trial.Profile), 1)
+	sum.Verdicts.Add(string(judged.Verdict), 1)
+	sum.Profiles.Add(string(record.Trial.Profile), 1)
 	sum.Refunds += len(record.Exports)
 	for _, r := range t.present() {
-		count(&sum.Ends, statusText(r), 1)
+		sum.Ends.Add(statusText(r), 1)
 	}
 	for _, a := range record.Answers {
-		count(&sum.Commands, a.Verb, 1)
+		sum.Commands.Add(a.Verb, 1)
 		if code := codeOf(a); code == faults.Killed || a.Exit == refund.ExitUnavailable || code == string(refund.CodeVerdictPending) {
 			sum.Silent++
 		}
 	}
 	sum.Drawn += len(record.Trial.Schedule)
 	for _, f := range record.Trial.Fired {
-		count(&sum.Hit, string(f.Action), 1)
+		sum.Hit.Add(string(f.Action), 1)
 		switch f.Action {
 		case faults.Kill:
 			victim, _ := t.process(f.Victim)
-			count(&sum.Kills, victim.Role, 1)
+			sum.Kills.Add(victim.Role, 1)
 		case faults.Freeze:
 			sum.Freezes++
 		}
 	}
 	for _, step := range record.Trial.Steps {
 		if verb, whom, _ := strings.Cut(step.Text, " "); verb == string(faults.DoKill) {
-			count(&sum.Kills, whom, 1)
+			sum.Kills.Add(whom, 1)
 		}
 	}
 	for _, r := range record.Provider.Received {
-		count(&sum.Received, r.Verb, 1)
+		sum.Received.Add(r.Verb, 1)
 	}
 	sum.Bill += len(record.Provider.Bill)
 	sum.Crossings += len(record.Trace)
@@ -58,13 +58,6 @@ func AddRound(sum *evidence.SoakEngine, record evidence.Record, judged Judged, p
 		}
 		sum.Open = append(sum.Open, open)
 	}
-}
-
-func count(m *map[string]int, key string, n int) {
-	if *m == nil {
-		*m = map[string]int{}
-	}
-	(*m)[key] += n
 }
 
 func addRemoval(sum *evidence.SoakEngine, r Removal) {
@@ -102,21 +95,21 @@ func SoakSection(x evidence.Soak) string {
 	}
 	row("time", func(e evidence.SoakEngine) string { return fmt.Sprintf("%.1f min", float64(e.ElapsedMS)/60_000) })
 	row("rounds", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Rounds) })
-	row("their verdicts", func(e evidence.SoakEngine) string { return counted(e.Verdicts) })
-	row("rounds by profile", func(e evidence.SoakEngine) string { return counted(e.Profiles) })
+	row("their verdicts", func(e evidence.SoakEngine) string { return e.Verdicts.String() })
+	row("rounds by profile", func(e evidence.SoakEngine) string { return e.Profiles.String() })
 	row("refunds", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Refunds) })
-	row("how they ended", func(e evidence.SoakEngine) string { return counted(e.Ends) })
+	row("how they ended", func(e evidence.SoakEngine) string { return e.Ends.String() })
 	row("client commands", func(e evidence.SoakEngine) string {
-		return fmt.Sprintf("%d: %s", total(e.Commands), counted(e.Commands))
+		return fmt.Sprintf("%d: %s", e.Commands.Total(), e.Commands.String())
 	})
 	row("of them without an answer", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Silent) })
 	row("faults that hit", func(e evidence.SoakEngine) string {
-		return fmt.Sprintf("%d of %d drawn: %s", total(e.Hit), e.Drawn, counted(e.Hit))
+		return fmt.Sprintf("%d of %d drawn: %s", e.Hit.Total(), e.Drawn, e.Hit.String())
 	})
-	row("processes killed", func(e evidence.SoakEngine) string { return fmt.Sprintf("%d: %s", total(e.Kills), counted(e.Kills)) })
+	row("processes killed", func(e evidence.SoakEngine) string { return fmt.Sprintf("%d: %s", e.Kills.Total(), e.Kills.String()) })
 	row("processes frozen", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Freezes) })
 	row("requests received by the provider", func(e evidence.SoakEngine) string {
-		return fmt.Sprintf("%d: %s", total(e.Received), counted(e.Received))
+		return fmt.Sprintf("%d: %s", e.Received.Total(), e.Received.String())
 	})
 	row("requests received by the model", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Bill) })
 	row("boundaries crossed", func(e evidence.SoakEngine) string { return fmt.Sprint(e.Crossings) })
@@ -156,22 +149,4 @@ func soakRemovals(x evidence.Soak) *table {
 		}
 	}
 	return t
-}
-
-// counted prints counts, the largest first.
-func counted(m map[string]int) string {
-	keys := sortedKeys(m)
-	slices.SortStableFunc(keys, func(a, b string) int { return m[b] - m[a] })
-	var parts []string
-	for _, key := range keys {
-		parts = append(parts, fmt.Sprintf("%d %s", m[key], key))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func total(m map[string]int) (n int) {
-	for _, count := range m {
-		n += count
-	}
-	return n
 }

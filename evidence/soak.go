@@ -1,6 +1,12 @@
 package evidence
 
-import "refundlab/refund"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"refundlab/refund"
+)
 
 // Soak is what one run of "lab soak" showed.
 type Soak struct {
@@ -20,24 +26,61 @@ type Soak struct {
 
 // SoakEngine is the sum over the rounds of one engine.
 type SoakEngine struct {
-	Engine    string         `json:"engine"`
-	ElapsedMS int64          `json:"elapsed_ms"` // of its rounds, without the build
-	Rounds    int            `json:"rounds"`
-	Verdicts  map[string]int `json:"verdicts"`
-	Profiles  map[string]int `json:"profiles"` // rounds
-	Refunds   int            `json:"refunds"`
-	Ends      map[string]int `json:"ends"`     // of refunds, by status and reason
-	Commands  map[string]int `json:"commands"` // of clients, by verb
-	Silent    int            `json:"silent"`   // of them, those that got no answer of the engine
-	Drawn     int            `json:"drawn"`    // rules
-	Hit       map[string]int `json:"hit"`      // rules that hit, by action
-	Kills     map[string]int `json:"kills"`    // by role of the process
-	Freezes   int            `json:"freezes"`
-	Received  map[string]int `json:"received"` // requests that reached the provider, by verb
-	Bill      int            `json:"bill"`     // requests that reached the model
-	Crossings int            `json:"crossings"`
-	Removed   []SoakRemoval  `json:"removed"`
-	Open      []SoakOpen     `json:"open,omitempty"` // rounds that did not pass
+	Engine    string        `json:"engine"`
+	ElapsedMS int64         `json:"elapsed_ms"` // of its rounds, without the build
+	Rounds    int           `json:"rounds"`
+	Verdicts  Counts        `json:"verdicts"`
+	Profiles  Counts        `json:"profiles"` // rounds
+	Refunds   int           `json:"refunds"`
+	Ends      Counts        `json:"ends"`     // of refunds, by status and reason
+	Commands  Counts        `json:"commands"` // of clients, by verb
+	Silent    int           `json:"silent"`   // of them, those that got no answer of the engine
+	Drawn     int           `json:"drawn"`    // rules
+	Hit       Counts        `json:"hit"`      // rules that hit, by action
+	Kills     Counts        `json:"kills"`    // by role of the process
+	Freezes   int           `json:"freezes"`
+	Received  Counts        `json:"received"` // requests that reached the provider, by verb
+	Bill      int           `json:"bill"`     // requests that reached the model
+	Crossings int           `json:"crossings"`
+	Removed   []SoakRemoval `json:"removed"`
+	Open      []SoakOpen    `json:"open,omitempty"` // rounds that did not pass
+}
+
+// Counts says how often each of several things was seen, in the order of their names.
+type Counts []Count
+
+// Count is one of them.
+type Count struct {
+	What string `json:"what"`
+	N    int    `json:"n"`
+}
+
+// Add counts n more of a thing.
+func (c *Counts) Add(what string, n int) {
+	i, known := slices.BinarySearchFunc(*c, what, func(x Count, name string) int { return strings.Compare(x.What, name) })
+	if !known {
+		*c = slices.Insert(*c, i, Count{What: what})
+	}
+	(*c)[i].N += n
+}
+
+// Total is the sum over all of them.
+func (c Counts) Total() (n int) {
+	for _, x := range c {
+		n += x.N
+	}
+	return n
+}
+
+// String lists them, the most frequent first.
+func (c Counts) String() string {
+	sorted := slices.Clone(c)
+	slices.SortStableFunc(sorted, func(a, b Count) int { return b.N - a.N })
+	var parts []string
+	for _, x := range sorted {
+		parts = append(parts, fmt.Sprintf("%d %s", x.N, x.What))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // SoakRemoval counts how often one check removed a duplicate or a misuse.

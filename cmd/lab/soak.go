@@ -267,18 +267,11 @@ func (s *soaker) tell(number int, record evidence.Record, judged comparison.Judg
 	}
 	fmt.Fprintf(s.log, "%5.0fs %s round %d under %s: %s; %d refunds, %d of %d faults hit (%d kills, %d freezes), %d requests received, removed by provider %d, application %d, engine %d (%.1fs)\n",
 		time.Since(s.began).Seconds(), s.sum.Engine, number, record.Trial.Profile, judged.Verdict, one.Refunds, len(record.Trial.Fired), one.Drawn,
-		sumOf(one.Kills), one.Freezes, sumOf(one.Received), removed["provider"], removed["application"], removed["engine"],
+		one.Kills.Total(), one.Freezes, one.Received.Total(), removed["provider"], removed["application"], removed["engine"],
 		record.Trial.EndedAt.Sub(record.Trial.StartedAt).Seconds())
 	for _, f := range judged.Findings {
 		fmt.Fprintf(s.log, "       %s: %s\n", f.Check, f.Text)
 	}
-}
-
-func sumOf(m map[string]int) (n int) {
-	for _, count := range m {
-		n += count
-	}
-	return n
 }
 
 // explain makes the failed round smaller and tells it.
