@@ -59,9 +59,9 @@ func explorationAsked(a evidence.ExplorationAsked) string {
 		parts = append(parts, "every engine, profile and flow")
 	}
 	pairs := map[string]string{
-		"none": "single faults only", "kill": "every pair of kills under full and opaque",
-		"sample": "a sample of the pairs that are not pairs of kills under full and opaque",
-		"all":    "every pair of kills under full and opaque, and a sample of all other pairs",
+		"none": "single faults only", "kill": "every pair of kills of the approved flow under full and opaque",
+		"sample": "a sample of the other pairs",
+		"all":    "every pair of kills of the approved flow under full and opaque, and a sample of all other pairs",
 	}[a.Pairs]
 	if a.Slice > 0 {
 		pairs = fmt.Sprintf("a slice of %d trials, seed %d", a.Slice, a.Seed)

@@ -22,7 +22,7 @@ import (
 // Which pairs of faults are played.
 const (
 	noPairs     = "none"
-	killPairs   = "kill"   // every pair of kills under full and opaque
+	killPairs   = "kill"   // every pair of kills of the approved flow under full and opaque
 	samplePairs = "sample" // a sample of all others
 	allPairs    = "all"    // both
 )
@@ -52,7 +52,8 @@ func exploreCommand() *cobra.Command {
 		Short: "Hit every place of an undisturbed run, one by one and in pairs",
 		Long: `Play each base flow without a fault, take from the traces every place where a process stands (process, point, occurrence),
 and play one trial for each place with a kill there, and with a freeze that is let go late. With pairs, a second fault hits
-during the recovery from the first: every pair of kills under the profiles full and opaque, and a sample of all others.
+during the recovery from the first: every pair of kills of the approved flow under the profiles full and opaque, and a sample
+of all others.
 
 The results are appended to results.jsonl in the run's directory as they come; --resume goes on where a run ended. A complete
 run of everything writes report/explore.json and REPORT.md; any run leaves exploration.json and exploration.md in its directory.
@@ -76,12 +77,12 @@ Exit status 1 where a trial failed or is invalid; one whose fault hit in none of
 	flags.StringSliceVar(&f.asked.Engines, "engine", nil, "only this engine: temporal or handrolled")
 	flags.StringSliceVar(&f.asked.Profiles, "profile", nil, "only these provider profiles")
 	flags.StringSliceVar(&f.asked.Flows, "flow", nil, "only these base flows: "+strings.Join(flowNames(), ", "))
-	flags.StringVar(&f.asked.Pairs, "pairs", noPairs, "second faults: none, kill (every pair of kills under full and opaque), sample (a sample of all other pairs), all")
+	flags.StringVar(&f.asked.Pairs, "pairs", noPairs, "second faults: none, kill (every pair of kills of the approved flow under full and opaque), sample (a sample of all other pairs), all")
 	flags.IntVar(&f.asked.Sample, "sample", 600, "pairs in the sample, for each engine")
 	flags.Uint64Var(&f.asked.Seed, "seed", 1, "of every draw")
 	flags.IntVar(&f.asked.Slice, "slice", 0, "only so many trials, drawn from everything: half of them single faults, half of them pairs")
 	flags.DurationVar(&f.budget, "budget", 0, "start no further trial after this time; 0 plays everything")
-	flags.IntVar(&f.jobs, "jobs", 16, "trials at a time; they mostly wait")
+	flags.IntVar(&f.jobs, "jobs", 24, "trials at a time; they mostly wait")
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this run (default: a new one below runs/)")
 	flags.StringVar(&f.resume, "resume", "", "`DIRECTORY` of a run to go on with, as it was asked for")
 	flags.BoolVar(&f.keep, "keep", false, "keep the evidence of the trials that passed, too")

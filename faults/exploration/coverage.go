@@ -94,6 +94,7 @@ func (r Results) Coverage(bases []Trial) []evidence.ExploredPoint {
 			}
 		}
 	}
+	partial := len(bases) < len(Scope{Engines: enginesOf(bases)}.Bases())
 	elsewhere := map[string]string{} // where a point is known, by engine and point
 	for _, line := range lines {
 		if line.Known > 0 {
@@ -102,13 +103,24 @@ func (r Results) Coverage(bases []Trial) []evidence.ExploredPoint {
 	}
 	for i, line := range lines {
 		if line.Known == 0 {
-			lines[i].Why = why(line, elsewhere[line.Engine+line.Point])
+			if lines[i].Why = why(line, elsewhere[line.Engine+line.Point]); lines[i].Why == "" && partial {
+				lines[i].Why = "not every flow and profile was asked for"
+			}
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b evidence.ExploredPoint) int {
 		return cmp.Or(strings.Compare(a.Engine, b.Engine), cmp.Compare(profileRank(a.Profile), profileRank(b.Profile)))
 	})
 	return lines
+}
+
+func enginesOf(trials []Trial) (engines []string) {
+	for _, t := range trials {
+		if !slices.Contains(engines, t.Engine) {
+			engines = append(engines, t.Engine)
+		}
+	}
+	return engines
 }
 
 // Points is the closed list of points in the order of the flow.

@@ -61,10 +61,10 @@ func (r Results) Singles(bases []Trial) []Trial {
 	return trials
 }
 
-// Exhaustive tells whether every pair of kills is played for a base flow: under the profile that promises everything and the
-// one that promises nothing.
+// Exhaustive tells whether every pair of kills is played for a trial: on the whole way to the notice, under the profile that
+// promises everything and the one that promises nothing.
 func Exhaustive(t Trial) bool {
-	return t.Profile == string(refund.ProfileFull) || t.Profile == string(refund.ProfileOpaque)
+	return t.Flow == Approved && (t.Profile == string(refund.ProfileFull) || t.Profile == string(refund.ProfileOpaque))
 }
 
 // KillPairs makes of each kill a trial for each stable place of its recovery, at which a second kill hits.
@@ -80,7 +80,7 @@ func (r Results) KillPairs(singles []Trial) []Trial {
 	return trials
 }
 
-// OtherPairs makes all other pairs: those with a freeze, and those under the other profiles. There are too many to play.
+// OtherPairs makes all other pairs: those with a freeze, and those of the other flows and profiles. There are too many to play.
 func (r Results) OtherPairs(singles []Trial) []Trial {
 	var trials []Trial
 	for _, single := range singles {
