@@ -177,6 +177,9 @@ func TestSubmitChecksBeforeItSends(t *testing.T) {
 		"forgotten by the provider": {func(_ *ports, r *activities.SubmitRequest) {
 			r.Sent, r.Intake.Terms.Profile, r.FirstSentAt = true, refund.ProfileRetention, now-refund.Instant(r.Intake.Terms.Retention)+4000
 		}, ""},
+		"forgotten since the intent, by a first attempt that stood still or was reset": {func(_ *ports, r *activities.SubmitRequest) {
+			r.Intake.Terms.Profile, r.FirstSentAt = refund.ProfileRetention, now-refund.Instant(r.Intake.Terms.Retention)
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, r := newPorts(), submission(t, refund.ProfileFull)

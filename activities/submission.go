@@ -48,12 +48,15 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 			Detail:      "the run was reset while this round was open: sending it again could be a second refund",
 		}, Sent: true}, nil
 	}
+	// A first attempt that begins long after its intent need not be the first to send: it stood still, or a reset of the activity
+	// counts anew. No later attempt begins within one time-out of the intent.
+	again := sent || now() >= request.FirstSentAt+refund.Instant(in.Terms.CallTimeout)
 	// Reading the order may use up one time-out before the send, so the promise must hold that much longer.
-	if sent && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, now()+refund.Instant(in.Terms.CallTimeout)) {
+	if again && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, now()+refund.Instant(in.Terms.CallTimeout)) {
 		return SubmitResult{Answer: provider.Answer{
 			Observation: refund.ObservedUnsent,
 			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
-		}, Sent: true}, nil
+		}, Sent: sent}, nil
 	}
 	if err := a.awaited(ctx); err != nil {
 		return SubmitResult{}, err
