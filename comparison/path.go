@@ -192,12 +192,17 @@ func (p *path) window(match func(evidence.Crossing) bool, fact refund.Fact, from
 	return begun, done
 }
 
+// after is where the other side of a crossing stands, -1 when it was never announced. A process that was started again may count
+// anew, so it is looked for behind.
 func (p *path) after(i int) int {
 	before := p.crossings[i]
 	point := faults.Point{Boundary: before.Point.Boundary, When: faults.After}
-	return slices.IndexFunc(p.crossings, func(c evidence.Crossing) bool {
-		return c.Point == point && c.Process == before.Process && c.Nth == before.Nth
-	})
+	for j := i + 1; j < len(p.crossings); j++ {
+		if c := p.crossings[j]; c.Point == point && c.Process == before.Process && c.Nth == before.Nth {
+			return j
+		}
+	}
+	return -1
 }
 
 // laterDone tells whether another crossing that matches, and that was not taken, went through.

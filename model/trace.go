@@ -80,9 +80,10 @@ type walker struct {
 	nodes map[node]struct{}
 	at    int // the event that is looked at
 	acts  map[uint16]action
-	last  map[fence]int // the last event, record or arrival of an owner, by event
-	why   string        // the last reason against a step
-	lost  bool          // more owners or messages are about than a state can hold
+	place map[refund.Instant]uint16 // of an instant in instants
+	last  map[fence]int             // the last event, record or arrival of an owner, by event
+	why   string                    // the last reason against a step
+	lost  bool                      // more owners or messages are about than a state can hold
 }
 
 // Check walks a trace through the model. It returns "" when the trace is a path, and else what is no legal step and what would
@@ -103,7 +104,7 @@ func Check(t Trace) (string, error) {
 	rules := RealRules()
 	m := newMachine(profile, t.Rounds, rules, t.Facts.Intake, []refund.Instant{t.Facts.Intake.At})
 	m.owners, m.wire = maxOwners, maxWire
-	w := &walker{Machine: m, trace: t, nodes: map[node]struct{}{}, acts: map[uint16]action{}, last: map[fence]int{}}
+	w := &walker{Machine: m, trace: t, nodes: map[node]struct{}{}, acts: map[uint16]action{}, place: map[refund.Instant]uint16{}, last: map[fence]int{}}
 	w.prepare()
 	start := node{state: state{core: core{Version: 1}}}
 	w.nodes[start] = struct{}{}
@@ -261,13 +262,13 @@ func (w *walker) moments(at refund.Instant) []uint16 {
 
 // moment is the index of an instant.
 func (w *walker) moment(at refund.Instant) uint16 {
-	for i, known := range w.instants {
-		if known == at {
-			return uint16(i)
-		}
+	index, known := w.place[at]
+	if !known {
+		index = uint16(len(w.instants))
+		w.instants = append(w.instants, at)
+		w.place[at] = index
 	}
-	w.instants = append(w.instants, at)
-	return uint16(len(w.instants) - 1)
+	return index
 }
 
 func (w *walker) no(format string, args ...any) []node {

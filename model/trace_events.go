@@ -73,8 +73,10 @@ func (w *walker) calls(n node, event Event, act action) []node {
 	if o == nil {
 		return w.no("nobody holds the run under %d.%d", f.term, f.seq)
 	}
-	// Before a refund is withdrawn under rounds, the provider is asked whether anything was sent.
-	if w.rounds && act == actLookUp && o.act == actSend && o.at == intended && !o.sentBefore && w.profile.Lookup == refund.LookupStrong {
+	// Before a refund is withdrawn under rounds, the provider is asked whether anything was sent: by a first attempt that knows of
+	// no earlier round, also when there is a later one meanwhile.
+	first := f.seq == 1 && (!o.sentBefore || f.term < n.Fence.term)
+	if w.rounds && act == actLookUp && o.act == actSend && o.at == intended && first && w.profile.Lookup == refund.LookupStrong {
 		o.at, o.coded = waiting, true
 		return []node{n}
 	}

@@ -78,7 +78,7 @@ func (w *walker) proposed(n node, r Record) []node {
 // judged is a verdict: that of the decision that the run holds when it was accepted, else one that some decision could get.
 func (w *walker) judged(n node, r Record) []node {
 	code, accepted := refund.VerdictCode(r.Code), w.trace.Facts.Decision
-	after := w.as(n, r.At, func(s *state) bool {
+	after := w.as(n, w.arrival(r), func(s *state) bool {
 		if code != refund.VerdictAccepted {
 			return w.anyVerdict(s, code)
 		}
@@ -96,6 +96,17 @@ func (w *walker) judged(n node, r Record) []node {
 		return w.no("fact %d gives decision %s the verdict %s, and the rule does not", r.Seq, r.Ref, r.Code)
 	}
 	return after
+}
+
+// arrival is when a decision arrived. Its verdict may be much later, where it waited for a worker; where arriving and judging
+// are one transaction there is the verdict's time alone.
+func (w *walker) arrival(verdict Record) refund.Instant {
+	for _, r := range w.trace.Records {
+		if r.Kind == refund.FactDecision && r.Ref == verdict.Ref {
+			return r.At
+		}
+	}
+	return verdict.At
 }
 
 // restated is a real decision in the words of the model, whose order has version 1 when a proposal is recorded.
