@@ -37,6 +37,7 @@ var checks = []check{
 	{"I12", true, modelNotAskedAgain},
 	{"I12", false, proposalReused},
 	{"I4", true, knowledgeOnDisk},
+	{"I6", true, eachGenerationOnce},
 	{"I10", true, verdictOnDisk},
 	{"I11", true, requestOnDisk},
 	{"I12", true, budgetOnDisk},

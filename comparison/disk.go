@@ -125,6 +125,22 @@ func budgetOnDisk(t *trial) []string {
 	return violations
 }
 
+// I6, where it begins: a generation is given once. An owner that was given one and lost it with its store could not be told
+// apart from the next, neither by the journal nor by the provider.
+func eachGenerationOnce(t *trial) []string {
+	var violations []string
+	for _, r := range t.present() {
+		given := map[string]string{} // by fence, to whom
+		for _, c := range t.crossings(faults.Claim, faults.After, r.id) {
+			if former, again := given[c.Fence]; again {
+				violations = append(violations, fmt.Sprintf("run %s: generation %s was given to %s, and then to %s", r.name, c.Fence, former, c.Process))
+			}
+			given[c.Fence] = c.Process
+		}
+	}
+	return violations
+}
+
 // toldBy tells whether a client's answer had reached its caller at a moment of the trial.
 func (t *trial) toldBy(answer evidence.Answer, seq int64) bool {
 	return slices.ContainsFunc(t.crossings(faults.CallerReply, faults.After, ""), func(c evidence.Crossing) bool {

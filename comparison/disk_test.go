@@ -23,6 +23,20 @@ func atDisk(s *scene) *evidence.Image {
 	return &s.Trial.Images[0]
 }
 
+func TestAGenerationIsGivenOnce(t *testing.T) {
+	s := newScene("handrolled", refund.ProfileFull)
+	require.NotContains(t, checksOf(JudgeRecord(s.Record, s.expect).Findings), "I6")
+	s.cross("C", "claim.after", s.Exports["r1"].View.OperationID, "2.1") // as B was given before
+	require.Contains(t, checksOf(JudgeRecord(s.Record, s.expect).Findings), "I6")
+}
+
+func checksOf(findings []Finding) (checks []string) {
+	for _, f := range findings {
+		checks = append(checks, f.Check)
+	}
+	return checks
+}
+
 // heard lets a client hear its answer as soon as something was stored.
 func heard(s *scene, stored, client string) {
 	i := slices.IndexFunc(s.Trace, func(c evidence.Crossing) bool { return c.Point == point(stored) })

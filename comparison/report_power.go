@@ -108,5 +108,14 @@ func powerVerdict(t evidence.PowerTrial) string {
 	case t.Breaks != "":
 		return "caught: " + t.Breaks
 	}
+	var others []string
+	for _, f := range t.Findings {
+		if !slices.Contains(others, f.Check) {
+			others = append(others, f.Check)
+		}
+	}
+	if len(others) > 0 {
+		return "harmless: " + t.Why + "; reported: " + strings.Join(others, ", ")
+	}
 	return "harmless: " + t.Why
 }

@@ -36,11 +36,7 @@ func Power() []PowerTrial {
 // doorRuns is the number of refunds that the door looks at.
 const doorRuns = 20
 
-// Whom the power cut hits, as the trials' tables say.
-const (
-	nothingTold = "nothing that is lost had been told to anybody"
-	nothingSent = "what is lost is done again: nothing had been sent"
-)
+const nothingTold = "nothing that is lost had been told to anybody"
 
 func cutAt(volume string, b faults.Boundary, w faults.When, nth int, process string) faults.Rule {
 	r := rule("cut", b, w, nth, process, faults.PowerCut)
@@ -189,9 +185,9 @@ func afterTheDecision() []PowerTrial {
 		moment  string
 		also    []faults.Rule
 	}{
-		{faults.Claim, faults.After, 2, "a", 1, "", "the run is claimed to be sent", nil},
-		{faults.Intent, faults.Before, 1, "a", 1, "", "the intent is about to be recorded", nil},
-		{faults.Intent, faults.After, 1, "a", 1, "", "the intent is recorded", nil},
+		{faults.Claim, faults.After, 2, "a", 1, "I6", "the run is claimed to be sent", nil},
+		{faults.Intent, faults.Before, 1, "a", 1, "I6", "the intent is about to be recorded", nil},
+		{faults.Intent, faults.After, 1, "a", 1, "I6", "the intent is recorded", nil},
 		{faults.ProviderRecv, faults.Before, 1, "provider", 2, "I4", "the submit stands at the provider's door", nil},
 		{faults.ProviderCommit, faults.After, 1, "provider", 2, "I4", "the provider has committed", nil},
 		{faults.ProviderCall, faults.After, 1, "a", 2, "I4", "the receipt has arrived", nil},
@@ -207,11 +203,7 @@ func afterTheDecision() []PowerTrial {
 		expect := accepted(confirmed(c.submits, c.submits))
 		expect.Answers = map[string]string{"request-r1": "", "bob": ""}
 		schedule := append(append(faults.Schedule{gate(2)}, c.also...), cutAt(faults.VolumeJournal, c.b, c.w, c.nth, c.process))
-		t := powerTrial(refund.ProfileFull, c.moment, c.breaks, schedule, expect, decided(faults.VolumeJournal), fired("cut"), start("b"), settledOrStill)
-		if c.breaks == "" {
-			t.Why = nothingSent
-		}
-		trials = append(trials, t)
+		trials = append(trials, powerTrial(refund.ProfileFull, c.moment, c.breaks, schedule, expect, decided(faults.VolumeJournal), fired("cut"), start("b"), settledOrStill))
 	}
 	return trials
 }
@@ -249,18 +241,14 @@ func oneTransaction() []PowerTrial {
 		breaks string
 		moment string
 	}{
-		{faults.ProviderCommit, faults.Before, "", "refund and outcome are about to commit together"},
-		{faults.ProviderCommit, faults.After, "", "refund and outcome have committed together"},
+		{faults.ProviderCommit, faults.Before, "I6", "refund and outcome are about to commit together"},
+		{faults.ProviderCommit, faults.After, "I6", "refund and outcome have committed together"},
 		{faults.Notified, faults.Before, "I4", "the notice of both is delivered"},
 	} {
 		expect := accepted(confirmed(0, 0))
 		expect.Answers = map[string]string{"request-r1": "", "bob": ""}
-		t := powerTrial(refund.ProfileLocal, c.moment, c.breaks,
-			faults.Schedule{gate(2), cutAt(faults.VolumeJournal, c.b, c.w, 1, "a")}, expect, decided(faults.VolumeJournal), fired("cut"), start("b"), settledOrStill)
-		if c.breaks == "" {
-			t.Why = "refund and outcome are lost together, and made again"
-		}
-		trials = append(trials, t)
+		trials = append(trials, powerTrial(refund.ProfileLocal, c.moment, c.breaks,
+			faults.Schedule{gate(2), cutAt(faults.VolumeJournal, c.b, c.w, 1, "a")}, expect, decided(faults.VolumeJournal), fired("cut"), start("b"), settledOrStill))
 	}
 	return trials
 }

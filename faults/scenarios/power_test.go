@@ -42,7 +42,7 @@ func TestEveryTrialWithAPowerFailureIsWellFormed(t *testing.T) {
 			broken[p.Volume] = append(broken[p.Volume], p.Breaks)
 		}
 	}
-	require.Subset(t, broken[faults.VolumeJournal], []string{"I1", "I4", "I10", "I11", "I12"})
+	require.Subset(t, broken[faults.VolumeJournal], []string{"I1", "I4", "I6", "I10", "I11", "I12"})
 	require.Subset(t, broken[faults.VolumeLedger], []string{"I2", "I3"})
 	require.Subset(t, broken[faults.VolumeHistory], []string{"I1", "I10"})
 }
