@@ -5,7 +5,7 @@
 //
 // The engines share these rules and nothing else: how a run is driven, stored and recovered is each engine's
 // own. The judge of the fault suite uses the words of this package but none of its rules, because a mistake
-// that both share could not be seen.
+// that both share could not be seen; one check apart, which walks what was recorded through these rules (package model).
 //
 // Invariants I1 to I12, which comments in this project cite by number, are written down in docs/invariants.md.
 package refund
