@@ -19,7 +19,7 @@ var identity = []Control{
 		Name:         "no-digest-at-receipt",
 		Breaks:       "A receipt is recorded without a look at its digest.",
 		Design:       "the answer to my request is mine",
-		Executables:  []string{worker, starter},
+		Executables:  []string{worker},
 		Replacements: []Replacement{{"refund/observation.go", `	if r.OperationID != in.OperationID || r.Digest != in.Digest || r.Order`, `	if r.OperationID != in.OperationID || r.Order`}},
 		Finds:        join(both("other-digest-receipt", full, "I9"), both("other-digest-receipt", lookup, "I9")),
 	},

@@ -7,7 +7,7 @@ var ownership = []Control{
 		Breaks:      "An owner's write asks whether somebody holds the lease, not whether the writer does.",
 		Design:      "locked is locked",
 		Layers:      "Each step of an owner also compares the generation when it reads the run again, and would take the write back.",
-		Executables: []string{worker, starter},
+		Executables: []string{worker},
 		Replacements: []Replacement{
 			{"handrolled/transaction.go", `	args = append(args, lease.OperationID, lease.Generation, tx.now)
 	changed, err := tx.exec("UPDATE runs SET "+set+" WHERE operation_id = ? AND generation = ? AND ? < lease_until", args...)
@@ -22,7 +22,7 @@ var ownership = []Control{
 		Name:        "lease-time-not-in-where",
 		Breaks:      "An owner's write goes through when its lease is over, as long as nobody else has claimed the run.",
 		Design:      "the generation says it all",
-		Executables: []string{worker, starter},
+		Executables: []string{worker},
 		Replacements: []Replacement{{"handrolled/transaction.go", `	args = append(args, lease.OperationID, lease.Generation, tx.now)
 	changed, err := tx.exec("UPDATE runs SET "+set+" WHERE operation_id = ? AND generation = ? AND ? < lease_until", args...)
 `, `	args = append(args, lease.OperationID, lease.Generation)
@@ -34,7 +34,7 @@ var ownership = []Control{
 		Name:        "row-count-not-looked-at",
 		Breaks:      "The condition stands in the statement, and nobody looks whether it changed a row.",
 		Design:      "an UPDATE without an error has worked",
-		Executables: []string{worker, starter},
+		Executables: []string{worker},
 		Replacements: []Replacement{{"handrolled/transaction.go", `	if err == nil && changed == 0 {
 		return refund.Errorf(refund.CodeLeaseLost,`, `	if err == nil && changed < 0 {
 		return refund.Errorf(refund.CodeLeaseLost,`}},

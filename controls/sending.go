@@ -38,7 +38,7 @@ var sending = []Control{
 		Name:        "second-send-under-lookup",
 		Breaks:      "A provider that can be asked is treated as one that recognises a repeated operation.",
 		Design:      "a provider with a look-up can be retried safely",
-		Executables: []string{worker, starter},
+		Executables: []string{worker},
 		Replacements: []Replacement{{"refund/observation.go", `	if s.Profile.Idempotent && s.Authorised && (!s.Profile.Expires || s.Retained) {
 `, `	if (s.Profile.Idempotent || s.Profile.Lookup == LookupStrong) && s.Authorised && (!s.Profile.Expires || s.Retained) {
 `}},
@@ -48,7 +48,7 @@ var sending = []Control{
 		Name:        "retention-ignored",
 		Breaks:      "The time after which the provider forgets an operation is not looked at.",
 		Design:      "an idempotency key holds for ever",
-		Executables: []string{worker, starter},
+		Executables: []string{worker},
 		Replacements: []Replacement{{"refund/observation.go", `	return firstSent == 0 || now+Instant(t.CallTimeout) < firstSent+Instant(t.Retention)
 `, `	return true
 `}},

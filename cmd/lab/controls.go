@@ -27,6 +27,7 @@ type controlsFlags struct {
 	jobs   int
 	json   bool
 	keep   bool
+	resume string // file
 }
 
 func controlsCommand() *cobra.Command {
@@ -43,7 +44,7 @@ With --matrix each control is also played in every other scenario of its engines
 REPORT.md. Exit status 1 unless every control is caught.`,
 		Example: `  go run ./cmd/lab controls
   go run ./cmd/lab controls --control fence-only-logged,timeout-is-failure --engine temporal
-  go run ./cmd/lab controls --matrix`,
+  go run ./cmd/lab controls --matrix --resume runs/controls.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, name := range []string{"control", "engine"} {
@@ -65,6 +66,7 @@ REPORT.md. Exit status 1 unless every control is caught.`,
 	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
+	flags.StringVar(&f.resume, "resume", "", "`FILE` that takes each control's result as it is done; what is in it already is not played again")
 	f.server.register(flags)
 	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
 	return c
@@ -118,10 +120,7 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 	result := evidence.Controls{
 		Command: commandLine(), Machine: machine(), Versions: versions(), Budget: budget, StartedAt: refund.At(time.Now()), Jobs: f.jobs, Asked: f.asked,
 	}
-	w, err := newWorkshop(ctx, b, f.jobs, log)
-	if err == nil {
-		err = w.playControls(ctx, selected, f.asked.Matrix, &result)
-	}
+	err = f.play(ctx, b, selected, &result, log)
 	if stopped := b.close(); err == nil {
 		err = stopped
 	}
@@ -144,6 +143,19 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 		return refund.Errorf(refund.CodeNotPassed, "a control is not caught, or the unbroken system does not pass: see above")
 	}
 	return nil
+}
+
+func (f *controlsFlags) play(ctx context.Context, b *bench, selected []controls.Control, result *evidence.Controls, log io.Writer) error {
+	kept, err := keepControls(f.resume, b, f.asked)
+	if err != nil {
+		return err
+	}
+	defer kept.close()
+	w, err := newWorkshop(ctx, b, kept, f.jobs, log)
+	if err != nil {
+		return err
+	}
+	return w.playControls(ctx, selected, f.asked.Matrix, result)
 }
 
 func (f *controlsFlags) tell(out io.Writer, result evidence.Controls) error {

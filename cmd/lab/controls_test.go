@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,7 +38,9 @@ func TestControlsRefusesWhatWouldSelectNothing(t *testing.T) {
 }
 
 func TestAControlIsBuiltPlayedAndCaught(t *testing.T) {
-	status, out, log := lab(t, "controls", "--control", "refusal-not-stored", "--engine", "handrolled", "--json")
+	kept := filepath.Join(t.TempDir(), "runs", "kept.jsonl")
+	args := []string{"controls", "--control", "refusal-not-stored", "--engine", "handrolled", "--json", "--resume", kept}
+	status, out, log := lab(t, args...)
 	require.Equal(t, 0, status, log)
 	var result evidence.Controls
 	require.NoError(t, json.Unmarshal([]byte(out), &result))
@@ -48,6 +51,18 @@ func TestAControlIsBuiltPlayedAndCaught(t *testing.T) {
 	require.Len(t, result.Baseline, 1)
 	require.Contains(t, log, "caught     refusal-not-stored")
 	require.NoDirExists(t, "report", "only a whole run with its matrix writes the committed result")
+
+	// What was done is not played again, and nothing else is taken for it.
+	status, again, log := lab(t, args...)
+	require.Equal(t, 0, status, log)
+	require.NotContains(t, log, "caught")
+	var resumed evidence.Controls
+	require.NoError(t, json.Unmarshal([]byte(again), &resumed))
+	require.Equal(t, result.Controls, resumed.Controls)
+	require.Equal(t, result.Baseline, resumed.Baseline)
+	status, _, log = lab(t, "controls", "--control", "refusal-not", "--engine", "handrolled", "--resume", kept)
+	require.Equal(t, refund.ExitInvalidInput, status)
+	require.Contains(t, log, "was written for other sources or other flags")
 }
 
 // A suite that is blind, and one that is not built at all, must not pass.

@@ -40,6 +40,7 @@ const (
 type workshop struct {
 	bench    *bench
 	root     string // of the module
+	kept     *keptControls
 	cells    map[evidence.Cell]faults.Expectation
 	building chan struct{}
 	playing  chan struct{}
@@ -51,13 +52,13 @@ type workshop struct {
 	total int
 }
 
-func newWorkshop(ctx context.Context, b *bench, jobs int, log io.Writer) (*workshop, error) {
+func newWorkshop(ctx context.Context, b *bench, kept *keptControls, jobs int, log io.Writer) (*workshop, error) {
 	root, err := binaries.ModuleDirectory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &workshop{
-		bench: b, root: root, cells: map[evidence.Cell]faults.Expectation{}, log: log, began: time.Now(),
+		bench: b, root: root, kept: kept, cells: map[evidence.Cell]faults.Expectation{}, log: log, began: time.Now(),
 		building: make(chan struct{}, buildsAtOnce), playing: make(chan struct{}, jobs),
 	}
 	for _, expectation := range scenarios.Matrix().Cells {
@@ -90,9 +91,22 @@ func (w *workshop) playControls(ctx context.Context, selected []controls.Control
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(w.playing)) // builds that wait for their trials take 50 MB each
-	group.Go(func() error { return w.playControl(ctx, baseline, nil, &unbroken) })
+	play := func(control controls.Control, others []controls.Cell, into *evidence.Control) {
+		if kept, found := w.kept.find(control.Name); found {
+			*into = kept
+			w.skip(len(kept.Trials) + len(kept.Others))
+			return
+		}
+		group.Go(func() error {
+			if err := w.playControl(ctx, control, others, into); err != nil {
+				return err
+			}
+			return w.kept.keep(*into)
+		})
+	}
+	play(baseline, nil, &unbroken)
 	for i, control := range selected {
-		group.Go(func() error { return w.playControl(ctx, control, others[i], &result.Controls[i]) })
+		play(control, others[i], &result.Controls[i])
 	}
 	err := group.Wait()
 	if err == nil && unbroken.BuildError != "" {
@@ -235,6 +249,13 @@ func (w *workshop) told(control controls.Control, trial evidence.ControlTrial) {
 		verdict = map[bool]string{true: "caught", false: "NOT CAUGHT"}[trial.Caught()]
 	}
 	w.tell(control.Name+" "+trial.Dir(), verdict, time.Duration(trial.TookMS)*time.Millisecond, strings.Join(trial.Reported, " ")+" "+trial.Text)
+}
+
+// skip counts trials that an earlier run has played.
+func (w *workshop) skip(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done += n
 }
 
 // tell prints a line for each trial that ended, which reads the same in a terminal, a pipe and a log.
