@@ -98,7 +98,7 @@ func newExplorer(profile refund.Profile, space Space) *explorer {
 		instants = append(instants, at+refund.Instant(phase)*second)
 	}
 	m := newMachine(profile, space.Rounds, space.Rules, refund.NewIntake(request, terms, at), instants)
-	return &explorer{Machine: m, bounds: space.Bounds, last: last, want: space.Want}
+	return &explorer{machine: m, bounds: space.Bounds, last: last, want: space.Want}
 }
 
 // roots are the worlds in which a run may begin.

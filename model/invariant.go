@@ -36,7 +36,7 @@ var violations = [...]struct{ id, text string }{
 }
 
 // violated looks at one state. I3's "now or later" needs no look ahead: the later state is visited too.
-func (m *Machine) violated(s *state) broken {
+func (m *machine) violated(s *state) broken {
 	switch status := m.status(s); {
 	case s.Broken != unbroken:
 		return s.Broken
@@ -55,7 +55,7 @@ func (m *Machine) violated(s *state) broken {
 }
 
 // settled tells whether a run may stay as it is for ever: it is over, or UNKNOWN where nobody can know (I4).
-func (m *Machine) settled(s *state) bool {
+func (m *machine) settled(s *state) bool {
 	switch status := m.status(s); {
 	case status.Terminal():
 		return true
@@ -79,7 +79,7 @@ const calmSteps = 8
 // progresses plays on from a state without any further fault: whoever held the run is gone, what was on its way is lost, and
 // one worker acts alone and gets its answers. Within a few steps it must bring the run to an end, or to an UNKNOWN that is
 // permitted. A person may help nowhere: a run that needs one is UNKNOWN where nobody can know.
-func (m *Machine) progresses(s state) bool {
+func (m *machine) progresses(s state) bool {
 	s.owners, s.wire = [maxOwners]owner{}, [maxWire]message{}
 	s.Held = false
 	s.Replica = s.Entries
@@ -100,7 +100,7 @@ func (m *Machine) progresses(s state) bool {
 }
 
 // calm is one undisturbed turn of one worker, false when it finds nothing to do.
-func (m *Machine) calm(s *state) bool {
+func (m *machine) calm(s *state) bool {
 	switch {
 	case m.rounds && s.Shown == 0:
 		s.Shown = s.Version

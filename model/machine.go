@@ -2,10 +2,10 @@ package model
 
 import "refundlab/refund"
 
-// Machine is the rules on one operation: every step that a state allows. Its two kinds of ownership are those of the two
+// machine is the rules on one operation: every step that a state allows. Its two kinds of ownership are those of the two
 // engines. Under leases an owner claims a run, decides what to do, records its intent and then calls; under rounds a workflow
 // decides and opens a round, and the attempts of that round are its owners.
-type Machine struct {
+type machine struct {
 	profile refund.Profile
 	rounds  bool
 	rules   Rules
@@ -28,8 +28,8 @@ type candidate struct {
 	unfit    bool   // truth: its approver is the requester
 }
 
-func newMachine(profile refund.Profile, rounds bool, rules Rules, in refund.Intake, instants []refund.Instant) *Machine {
-	m := &Machine{profile: profile, rounds: rounds, rules: rules, intake: in, instants: instants, owners: keyOwners, wire: keyWire}
+func newMachine(profile refund.Profile, rounds bool, rules Rules, in refund.Intake, instants []refund.Instant) *machine {
+	m := &machine{profile: profile, rounds: rounds, rules: rules, intake: in, instants: instants, owners: keyOwners, wire: keyWire}
 	for version := range m.proposals {
 		m.proposals[version] = refund.Proposal{Recommendation: "approve", OrderVersion: int64(version), AnswerID: "answer"}
 	}
@@ -48,34 +48,34 @@ func newMachine(profile refund.Profile, rounds bool, rules Rules, in refund.Inta
 	return m
 }
 
-func (m *Machine) now(s *state) refund.Instant { return m.instants[s.Now] }
+func (m *machine) now(s *state) refund.Instant { return m.instants[s.Now] }
 
-func (m *Machine) firstSent(s *state) refund.Instant {
+func (m *machine) firstSent(s *state) refund.Instant {
 	if s.FirstSent == 0 {
 		return 0
 	}
 	return m.instants[s.FirstSent-1]
 }
 
-func (m *Machine) overdue(s *state) bool { return !m.now(s).Before(m.intake.DecideBy()) }
+func (m *machine) overdue(s *state) bool { return !m.now(s).Before(m.intake.DecideBy()) }
 
-func (m *Machine) authorised(s *state) bool { return !s.Lapsed && m.now(s).Before(m.intake.CommitBy()) }
+func (m *machine) authorised(s *state) bool { return !s.Lapsed && m.now(s).Before(m.intake.CommitBy()) }
 
-func (m *Machine) retained(s *state) bool {
+func (m *machine) retained(s *state) bool {
 	return m.rules.Retained(m.intake.Terms, m.firstSent(s), m.now(s))
 }
 
-func (m *Machine) over(s *state) bool { return s.Op.state().Final() || s.Expired }
+func (m *machine) over(s *state) bool { return s.Op.state().Final() || s.Expired }
 
 // next asks the shared rule.
-func (m *Machine) next(s *state, saw seen, sent, authorised bool) action {
+func (m *machine) next(s *state, saw seen, sent, authorised bool) action {
 	return actions[m.rules.Next(refund.Situation{
 		Profile: m.profile, Observation: saw.observation(), Authorised: authorised, Sent: sent, Retained: m.retained(s),
 	})]
 }
 
 // allowed is what may be done about an approved operation by what is recorded.
-func (m *Machine) allowed(s *state) action {
+func (m *machine) allowed(s *state) action {
 	switch {
 	case s.Conflict || s.Presumed:
 		return actHold
@@ -86,7 +86,7 @@ func (m *Machine) allowed(s *state) action {
 }
 
 // move takes the operation along the shared table; a move that is not in it must never be tried.
-func (m *Machine) move(s *state, event refund.OperationEvent) {
+func (m *machine) move(s *state, event refund.OperationEvent) {
 	next, legal := m.rules.After(s.Op.state(), event)
 	if !legal {
 		s.Broken = brokenTable
@@ -96,7 +96,7 @@ func (m *Machine) move(s *state, event refund.OperationEvent) {
 }
 
 // facts are what a client would read of this state. The pointers are the machine's own: nobody writes through them.
-func (m *Machine) facts(s *state) refund.Facts {
+func (m *machine) facts(s *state) refund.Facts {
 	f := refund.Facts{Intake: m.intake, State: s.Op.state(), Expired: s.Expired, FirstSentAt: m.firstSent(s), Closing: s.Closing}
 	if s.Shown != 0 {
 		f.Proposal = &m.proposals[s.Shown]
@@ -120,12 +120,12 @@ func (m *Machine) facts(s *state) refund.Facts {
 }
 
 // Status is what a client would be told.
-func (m *Machine) status(s *state) refund.RunStatus {
+func (m *machine) status(s *state) refund.RunStatus {
 	return refund.StatusOf(m.facts(s), m.profile, m.now(s))
 }
 
 // order is the order as the provider has it.
-func (m *Machine) order(s *state) refund.Order {
+func (m *machine) order(s *state) refund.Order {
 	price := m.intake.Request.Amount
 	order := refund.Order{ID: m.intake.Request.Order, Currency: price.Currency, Captured: 9 * price.Minor, Version: int64(s.Version)}
 	switch {

@@ -3,7 +3,7 @@ package model
 import "refundlab/refund"
 
 // due tells whether a run waits for an owner under leases.
-func (m *Machine) due(s *state) bool {
+func (m *machine) due(s *state) bool {
 	if m.over(s) || s.Parked {
 		return false
 	}
@@ -11,7 +11,7 @@ func (m *Machine) due(s *state) bool {
 }
 
 // todo is the step that an owner takes by what is recorded.
-func (m *Machine) todo(s *state) action {
+func (m *machine) todo(s *state) action {
 	switch {
 	case s.Choice == 0 && m.overdue(s):
 		return actExpire
@@ -22,7 +22,7 @@ func (m *Machine) todo(s *state) action {
 }
 
 // claim gives the run to owner i under a new generation.
-func (m *Machine) claim(s *state, i int) bool {
+func (m *machine) claim(s *state, i int) bool {
 	if m.rounds || s.Held || !m.due(s) {
 		return false
 	}
@@ -36,7 +36,7 @@ func (m *Machine) claim(s *state, i int) bool {
 }
 
 // lapse ends the running lease or attempt, whatever its owner does.
-func (m *Machine) lapse(s *state) bool {
+func (m *machine) lapse(s *state) bool {
 	if !s.Held {
 		return false
 	}
@@ -45,7 +45,7 @@ func (m *Machine) lapse(s *state) bool {
 }
 
 // writes tells whether an owner's write goes through. One that goes through and should not have violates I6.
-func (m *Machine) writes(s *state, o owner) bool {
+func (m *machine) writes(s *state, o owner) bool {
 	mine := o.fence == s.Fence
 	passes := (mine || !m.rules.GenerationCond) && (s.Held || !m.rules.LeaseCond)
 	if passes && !(mine && s.Held) {
@@ -64,7 +64,7 @@ func (s *state) yield(i int) {
 }
 
 // propose records the proposal for the order version of now, and leaves the run to a person.
-func (m *Machine) propose(s *state, i int) bool {
+func (m *machine) propose(s *state, i int) bool {
 	if o := s.owners[i]; o.at != ready || o.act != actPropose {
 		return false
 	}
@@ -78,7 +78,7 @@ func (m *Machine) propose(s *state, i int) bool {
 }
 
 // expire ends a run for which nobody decided. What was decided between the claim and this line wins.
-func (m *Machine) expire(s *state, i int) bool {
+func (m *machine) expire(s *state, i int) bool {
 	if o := s.owners[i]; o.at != ready || o.act != actExpire {
 		return false
 	}
@@ -94,7 +94,7 @@ func (m *Machine) expire(s *state, i int) bool {
 }
 
 // intend records the intent of owner i.
-func (m *Machine) intend(s *state, i int) bool {
+func (m *machine) intend(s *state, i int) bool {
 	o := &s.owners[i]
 	if o.at != ready || o.act != actSend && o.act != actClose || m.profile.Shared && o.act == actSend {
 		return false
@@ -111,7 +111,7 @@ func (m *Machine) intend(s *state, i int) bool {
 	return true
 }
 
-func (m *Machine) noteIntent(s *state, act action) {
+func (m *machine) noteIntent(s *state, act action) {
 	m.move(s, refund.EventIntent)
 	if act == actSend && s.FirstSent == 0 {
 		s.FirstSent = s.Now + 1
@@ -119,7 +119,7 @@ func (m *Machine) noteIntent(s *state, act action) {
 }
 
 // conclude is the step of an owner that needs no call: a withdrawal, or leaving the run to a person.
-func (m *Machine) conclude(s *state, i int) bool {
+func (m *machine) conclude(s *state, i int) bool {
 	o := s.owners[i]
 	if o.at != ready || o.act != actReject && o.act != actHold {
 		return false
@@ -139,7 +139,7 @@ func (m *Machine) conclude(s *state, i int) bool {
 }
 
 // withdraw ends a run as if it had never been asked for, which is true only if nothing has left (I4).
-func (m *Machine) withdraw(s *state) {
+func (m *machine) withdraw(s *state) {
 	m.move(s, refund.EventWithdrawn)
 	if s.Sends > 0 && s.Broken == 0 {
 		s.Broken = brokenI4
@@ -147,7 +147,7 @@ func (m *Machine) withdraw(s *state) {
 }
 
 // submitLocally is the profile local: intent, money and outcome in one transaction.
-func (m *Machine) submitLocally(s *state, i int) bool {
+func (m *machine) submitLocally(s *state, i int) bool {
 	o := s.owners[i]
 	if o.at != ready || o.act != actSend || !m.profile.Shared {
 		return false
@@ -165,7 +165,7 @@ func (m *Machine) submitLocally(s *state, i int) bool {
 }
 
 // openRound is the workflow's own step under rounds: it decides, raises the fence and schedules.
-func (m *Machine) openRound(s *state) bool {
+func (m *machine) openRound(s *state) bool {
 	if !m.rounds || s.Open != noAction || s.Choice != 1 || m.over(s) {
 		return false
 	}
@@ -185,7 +185,7 @@ func (m *Machine) openRound(s *state) bool {
 }
 
 // attempt starts the next attempt of the open round.
-func (m *Machine) attempt(s *state, i int) bool {
+func (m *machine) attempt(s *state, i int) bool {
 	once := s.Open == actSend && !m.profile.Idempotent // the provider would take a second send for a second refund (I1)
 	if s.Open == noAction || s.Held || once && s.Fence.seq > 0 {
 		return false
@@ -197,7 +197,7 @@ func (m *Machine) attempt(s *state, i int) bool {
 }
 
 // endRound records that the open round brought no answer: its time was over, or a person's word came before it.
-func (m *Machine) endRound(s *state) bool {
+func (m *machine) endRound(s *state) bool {
 	if s.Open == noAction || s.Held {
 		return false
 	}
@@ -207,7 +207,7 @@ func (m *Machine) endRound(s *state) bool {
 }
 
 // readyToCall tells whether owner i is about to call with this action.
-func (m *Machine) readyToCall(o owner, act action) bool {
+func (m *machine) readyToCall(o owner, act action) bool {
 	if o.act != act {
 		return false
 	}
@@ -215,7 +215,7 @@ func (m *Machine) readyToCall(o owner, act action) bool {
 }
 
 // unsent is why a send of owner i must not leave: "" when it may. coded tells that a rule says so.
-func (m *Machine) unsent(s *state, i int) (coded, blocked bool) {
+func (m *machine) unsent(s *state, i int) (coded, blocked bool) {
 	// Also for the first to send: it may have stood still since its intent, and its successor may have sent meanwhile.
 	if m.profile.Expires && !m.retained(s) && (m.rules.FirstInTime || s.owners[i].sentBefore) {
 		return false, true
@@ -225,12 +225,12 @@ func (m *Machine) unsent(s *state, i int) (coded, blocked bool) {
 }
 
 // unfitNow is the engine's own check of order and authority.
-func (m *Machine) unfitNow(s *state) bool {
+func (m *machine) unfitNow(s *state) bool {
 	return m.rules.Order(m.intake.Request, m.order(s), int64(s.Shown)) != "" || !m.now(s).Before(m.intake.CommitBy())
 }
 
 // send lets owner i check and send, or find that it must not.
-func (m *Machine) send(s *state, i int) bool {
+func (m *machine) send(s *state, i int) bool {
 	if !m.readyToCall(s.owners[i], actSend) || m.profile.Shared {
 		return false
 	}
@@ -251,7 +251,7 @@ func (m *Machine) send(s *state, i int) bool {
 
 // unsentBy notes that owner i sent nothing. Under rounds the first attempt need not be the first to run, so where the provider
 // can be asked it says whether anything was sent (I3).
-func (m *Machine) unsentBy(s *state, i int, coded bool) {
+func (m *machine) unsentBy(s *state, i int, coded bool) {
 	o := &s.owners[i]
 	o.at, o.saw, o.coded = answered, sawUnsent, coded
 	if m.rounds && coded && !o.sentBefore && m.profile.Lookup == refund.LookupStrong {
@@ -262,7 +262,7 @@ func (m *Machine) unsentBy(s *state, i int, coded bool) {
 }
 
 // unreadable lets owner i fail to read the order: it learns nothing and sends nothing.
-func (m *Machine) unreadable(s *state, i int) bool {
+func (m *machine) unreadable(s *state, i int) bool {
 	if !m.readyToCall(s.owners[i], actSend) || m.profile.Shared || !m.rules.IntentFirst {
 		return false
 	}
@@ -271,7 +271,7 @@ func (m *Machine) unreadable(s *state, i int) bool {
 }
 
 // ask lets owner i look the operation up and read the answer, or not.
-func (m *Machine) ask(s *state, i int, lost bool) bool {
+func (m *machine) ask(s *state, i int, lost bool) bool {
 	if !m.readyToCall(s.owners[i], actLookUp) {
 		return false
 	}
@@ -285,7 +285,7 @@ func (m *Machine) ask(s *state, i int, lost bool) bool {
 }
 
 // callClose lets owner i send a close.
-func (m *Machine) callClose(s *state, i int) bool {
+func (m *machine) callClose(s *state, i int) bool {
 	if !m.readyToCall(s.owners[i], actClose) || !s.post(message{act: actClose, fence: s.owners[i].fence}, m.wire) {
 		return false
 	}
@@ -294,7 +294,7 @@ func (m *Machine) callClose(s *state, i int) bool {
 }
 
 // giveUp ends owner i's waiting without an answer: the call's time is over, or the answer was lost.
-func (m *Machine) giveUp(s *state, i int) bool {
+func (m *machine) giveUp(s *state, i int) bool {
 	if s.owners[i].at != waiting {
 		return false
 	}
@@ -303,7 +303,7 @@ func (m *Machine) giveUp(s *state, i int) bool {
 }
 
 // record lets owner i record what it saw.
-func (m *Machine) record(s *state, i int) bool {
+func (m *machine) record(s *state, i int) bool {
 	o := s.owners[i]
 	if o.at != answered {
 		return false
@@ -324,7 +324,7 @@ func (m *Machine) record(s *state, i int) bool {
 }
 
 // retries tells whether an attempt that saw this is an error, so that the round goes on with another.
-func (m *Machine) retries(o owner) bool {
+func (m *machine) retries(o owner) bool {
 	switch o.act {
 	case actSend:
 		return o.saw == sawAmbiguous && m.profile.Idempotent
@@ -335,7 +335,7 @@ func (m *Machine) retries(o owner) bool {
 }
 
 // learn records what owner i saw, by the shared rule. It ends the lease, or the round.
-func (m *Machine) learn(s *state, i int) {
+func (m *machine) learn(s *state, i int) {
 	o := s.owners[i]
 	sent := o.sentBefore || o.saw != sawUnsent && o.act == actSend
 	// Whoever was about to send something for the first time was authorised; for all others it makes no difference here.

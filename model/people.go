@@ -3,7 +3,7 @@ package model
 import "refundlab/refund"
 
 // decide gives candidate n its verdict, in one transaction with whatever follows from it.
-func (m *Machine) decide(s *state, n int) bool {
+func (m *machine) decide(s *state, n int) bool {
 	d := m.decisions[n].decision
 	d.OrderVersion = int64(s.Shown)
 	verdict := m.verdict(s, d)
@@ -27,7 +27,7 @@ func (m *Machine) decide(s *state, n int) bool {
 }
 
 // verdict is the shared rule on the facts as they stand.
-func (m *Machine) verdict(s *state, d refund.Decision) refund.VerdictCode {
+func (m *machine) verdict(s *state, d refund.Decision) refund.VerdictCode {
 	bench := refund.Bench{Intake: m.intake, Overdue: m.overdue(s), Expired: s.Expired, Closed: s.Op.state().Final()}
 	if s.Shown != 0 {
 		bench.Proposal = &m.proposals[s.Shown]
@@ -39,7 +39,7 @@ func (m *Machine) verdict(s *state, d refund.Decision) refund.VerdictCode {
 }
 
 // settle takes a person's word, where the shared rule and the engine allow it.
-func (m *Machine) settle(s *state, kind refund.SettlementKind) bool {
+func (m *machine) settle(s *state, kind refund.SettlementKind) bool {
 	if s.Held || s.Open != noAction {
 		return false
 	}
@@ -72,7 +72,7 @@ func (m *Machine) settle(s *state, kind refund.SettlementKind) bool {
 var settlements = [...]refund.SettlementKind{refund.SettleReceipt, refund.SettleClose, refund.SettlePresumedAbsent}
 
 // lateEnd is the workflow's own end of a run for which nobody decided in time.
-func (m *Machine) lateEnd(s *state) bool {
+func (m *machine) lateEnd(s *state) bool {
 	if m.over(s) || s.Choice != 0 || !m.overdue(s) {
 		return false
 	}

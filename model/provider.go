@@ -3,7 +3,7 @@ package model
 import "refundlab/refund"
 
 // recall is what the provider remembers of the operation now.
-func (m *Machine) recall(s *state) stored {
+func (m *machine) recall(s *state) stored {
 	if !m.profile.Idempotent {
 		return storedNothing
 	}
@@ -14,7 +14,7 @@ func (m *Machine) recall(s *state) stored {
 	return s.Stored
 }
 
-func (m *Machine) remember(s *state, what stored, by fence) {
+func (m *machine) remember(s *state, what stored, by fence) {
 	if m.profile.Idempotent {
 		s.Stored, s.StoredBy = what, by
 		if m.profile.Expires {
@@ -25,7 +25,7 @@ func (m *Machine) remember(s *state, what stored, by fence) {
 
 // raise compares a caller's fence with the highest that was seen; stale says that the caller is refused. To go on with an
 // older owner after a newer one was here violates I6, whatever the provider compared.
-func (m *Machine) raise(s *state, f fence, carried bool) (stale bool) {
+func (m *machine) raise(s *state, f fence, carried bool) (stale bool) {
 	if !m.profile.Fence {
 		return false
 	}
@@ -44,7 +44,7 @@ func (m *Machine) raise(s *state, f fence, carried bool) (stale bool) {
 }
 
 // accept decides one submission: the order of its checks is the provider's contract.
-func (m *Machine) accept(s *state, msg message) (saw seen, foreign bool) {
+func (m *machine) accept(s *state, msg message) (saw seen, foreign bool) {
 	if m.profile.Expires && s.First == 0 {
 		s.First = s.Now + 1
 	}
@@ -78,7 +78,7 @@ func (m *Machine) accept(s *state, msg message) (saw seen, foreign bool) {
 }
 
 // result is a stored result as its caller reads it, after the check of the receipt.
-func (m *Machine) result(known stored) (saw seen, foreign bool) {
+func (m *machine) result(known stored) (saw seen, foreign bool) {
 	switch known {
 	case storedReceipt:
 		return seenAs(m.rules.Receipt(m.intake, m.ours)), false
@@ -91,7 +91,7 @@ func (m *Machine) result(known stored) (saw seen, foreign bool) {
 }
 
 // refuses is the provider's own check at its commit.
-func (m *Machine) refuses(s *state) bool {
+func (m *machine) refuses(s *state) bool {
 	shown := int64(0)
 	if m.profile.OrderVersion {
 		shown = int64(s.Shown)
@@ -100,7 +100,7 @@ func (m *Machine) refuses(s *state) bool {
 }
 
 // commit moves the money.
-func (m *Machine) commit(s *state, msg message) {
+func (m *machine) commit(s *state, msg message) {
 	atCommit := m.profile.OrderVersion && m.profile.Deadline
 	if s.Choice != 1 || s.Unfit || !atCommit && msg.unauthorised {
 		s.Broken = brokenI5
@@ -110,7 +110,7 @@ func (m *Machine) commit(s *state, msg message) {
 }
 
 // lookUp answers an owner's look-up. Of several entries it shows the first; a replica shows what it has seen.
-func (m *Machine) lookUp(s *state, f fence) (saw seen, foreign bool) {
+func (m *machine) lookUp(s *state, f fence) (saw seen, foreign bool) {
 	if m.raise(s, f, true) {
 		return sawStale, false
 	}
@@ -128,7 +128,7 @@ func (m *Machine) lookUp(s *state, f fence) (saw seen, foreign bool) {
 }
 
 // close is get-or-tombstone.
-func (m *Machine) close(s *state, f fence) (saw seen, foreign bool) {
+func (m *machine) close(s *state, f fence) (saw seen, foreign bool) {
 	if m.raise(s, f, m.rules.FenceOfClose) {
 		return sawStale, false
 	}
@@ -141,7 +141,7 @@ func (m *Machine) close(s *state, f fence) (saw seen, foreign bool) {
 // mayArrive tells whether the network may deliver a message now. Under a profile that forgets, I1 is promised while every copy
 // arrives within retention, so a copy that was sent in time and would arrive later is lost; one that was sent too late is the
 // sender's own fault.
-func (m *Machine) mayArrive(s *state, msg message) bool {
+func (m *machine) mayArrive(s *state, msg message) bool {
 	if !m.profile.Expires || msg.act != actSend || s.First == 0 || msg.untimely && !msg.doubled {
 		return true
 	}
@@ -149,7 +149,7 @@ func (m *Machine) mayArrive(s *state, msg message) bool {
 }
 
 // deliver lets message i arrive. With stays it is on its way once more: the network has doubled it.
-func (m *Machine) deliver(s *state, i int, stays, lost bool) bool {
+func (m *machine) deliver(s *state, i int, stays, lost bool) bool {
 	msg := s.wire[i]
 	if msg.act == noAction || !m.mayArrive(s, msg) {
 		return false
@@ -172,7 +172,7 @@ func (m *Machine) deliver(s *state, i int, stays, lost bool) bool {
 	return true
 }
 
-func (m *Machine) process(s *state, msg message) (saw seen, foreign bool) {
+func (m *machine) process(s *state, msg message) (saw seen, foreign bool) {
 	if msg.act == actClose {
 		return m.close(s, msg.fence)
 	}

@@ -143,7 +143,7 @@ const (
 // core is the part of a state that every key has. It has no padding, so that two keys compare as memory: the wide fields come
 // first.
 type core struct {
-	// Instants are indexes of Machine.instants, plus one where 0 means none.
+	// Instants are indexes of machine.instants, plus one where 0 means none.
 	Now       uint16
 	FirstSent uint16 // of the first intent that may have let something leave, plus one
 	StoredAt  uint16 // of the provider's stored result

@@ -54,7 +54,7 @@ type Bounds struct {
 
 // explorer enumerates the steps of a machine within bounds.
 type explorer struct {
-	*Machine
+	*machine
 	bounds Bounds
 	last   uint16 // the last phase of time
 	want   string // see Space

@@ -75,7 +75,7 @@ type node struct {
 
 // walker follows a trace through the model with the set of all states that it allows.
 type walker struct {
-	*Machine
+	*machine
 	trace Trace
 	nodes map[node]struct{}
 	at    int // the event that is looked at
@@ -104,7 +104,7 @@ func Check(t Trace) (string, error) {
 	rules := RealRules()
 	m := newMachine(profile, t.Rounds, rules, t.Facts.Intake, []refund.Instant{t.Facts.Intake.At})
 	m.owners, m.wire = maxOwners, maxWire
-	w := &walker{Machine: m, trace: t, nodes: map[node]struct{}{}, acts: map[uint16]action{}, place: map[refund.Instant]uint16{}, last: map[fence]int{}}
+	w := &walker{machine: m, trace: t, nodes: map[node]struct{}{}, acts: map[uint16]action{}, place: map[refund.Instant]uint16{}, last: map[fence]int{}}
 	w.prepare()
 	start := node{state: state{core: core{Version: 1}}}
 	w.nodes[start] = struct{}{}
