@@ -14,7 +14,7 @@ func ControlsSection(x evidence.Controls) string {
 	caught := len(filter(x.Controls, evidence.Control.Caught))
 	passed := len(filter(x.Baseline, func(t evidence.ControlTrial) bool { return t.Verdict == string(Pass) }))
 	b.WriteString("## Controls: can the suite see?\n\n")
-	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports of a trial that took place; a build error, a crash of the harness or silence would fail the run.\n\n",
+	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports of a trial that took place; a build error, a crash of the harness or silence would fail the run. A trial that did not take place, or did not show its control, was played up to three times.\n\n",
 		x.Command, milliseconds(int64(x.EndedAt-x.StartedAt)))
 	fmt.Fprintf(&b, "**%d of %d controls are caught.** The unbroken system, built and played in the same way, passes %d of the %d cells that show them.\n\n", caught, len(x.Controls), passed, len(x.Baseline))
 	b.WriteString(controlTable(x).String())
@@ -48,6 +48,9 @@ func groupTrials(trials []evidence.ControlTrial) [][]string {
 	rows := &table{}
 	for _, t := range trials {
 		verdict := "yes"
+		if t.Plays > 1 {
+			verdict = fmt.Sprintf("yes, in play %d", t.Plays)
+		}
 		if !t.Caught() {
 			verdict = "**no: " + t.Verdict + "**"
 		}

@@ -48,7 +48,8 @@ type ControlTrial struct {
 	Verdict  string   `json:"verdict"`
 	Reported []string `json:"reported,omitempty"` // checks, each once, in the judge's order
 	Text     string   `json:"text,omitempty"`     // the first finding of an expected check, else the first of all
-	TookMS   int64    `json:"took_ms"`
+	Plays    int      `json:"plays"`              // until it took place and showed what it must, 1 when the first did
+	TookMS   int64    `json:"took_ms"`            // of the last play
 }
 
 // Caught tells whether the trial shows what it must: it failed, which the judge says of a trial that took place, and an expected
