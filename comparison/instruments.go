@@ -40,6 +40,11 @@ func shown[T any](write func(T) string) func([]byte) (string, error) {
 func Instruments(dir string) (string, error) {
 	var sections strings.Builder
 	var missing []string
+	if _, err := os.Stat(filepath.Join(dir, "EXTENDED.md")); err == nil {
+		sections.WriteString("## Scenarios that take longer\n\nLong silences, stepped clocks, and a server that is killed at every point have their cells, told in the same way, in [report/EXTENDED.md](report/EXTENDED.md) (`lab run --extended`).\n\n")
+	} else {
+		missing = append(missing, "`lab run --extended`")
+	}
 	for _, one := range instruments {
 		file := filepath.Join(dir, one.name+".json")
 		text, err := os.ReadFile(file)

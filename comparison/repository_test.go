@@ -20,14 +20,26 @@ func TestTheCommittedReportFollowsFromTheCommittedEvidence(t *testing.T) {
 	require.NoError(t, checkReport(t.TempDir(), "..", scenarios.Matrix()))
 }
 
+func TestTheCommittedReportOfTheExtendedMatrixFollowsFromItsEvidence(t *testing.T) {
+	require.NoError(t, checkPair(t.TempDir(), filepath.Join("..", "report", "EXTENDED.md"), filepath.Join("..", "report", "extended.tar.gz"), scenarios.Extended(), ""))
+}
+
 func checkReport(scratch, root string, matrix faults.Matrix) error {
-	report, noReport := os.ReadFile(filepath.Join(root, "REPORT.md"))
-	pack, noPack := os.Open(filepath.Join(root, "report", "evidence.tar.gz"))
+	sections, err := Instruments(filepath.Join(root, "report"))
+	if err != nil {
+		return err
+	}
+	return checkPair(scratch, filepath.Join(root, "REPORT.md"), filepath.Join(root, "report", "evidence.tar.gz"), matrix, sections)
+}
+
+func checkPair(scratch, reportFile, packFile string, matrix faults.Matrix, sections string) error {
+	report, noReport := os.ReadFile(reportFile)
+	pack, noPack := os.Open(packFile)
 	switch {
 	case errors.Is(noReport, fs.ErrNotExist) && errors.Is(noPack, fs.ErrNotExist):
 		return nil // nothing is claimed
 	case noReport != nil || noPack != nil:
-		return fmt.Errorf("REPORT.md and report/evidence.tar.gz belong together: %w", errors.Join(noReport, noPack))
+		return fmt.Errorf("a report and its evidence belong together: %w", errors.Join(noReport, noPack))
 	}
 	defer pack.Close()
 	if err := Unpack(pack, scratch); err != nil {
@@ -40,12 +52,8 @@ func checkReport(scratch, root string, matrix faults.Matrix) error {
 	if !result.Passed() {
 		return errors.New("the committed evidence does not pass")
 	}
-	sections, err := Instruments(filepath.Join(root, "report"))
-	if err != nil {
-		return err
-	}
 	if result.Report(sections) != string(report) {
-		return errors.New("REPORT.md is not what its evidence gives: run \"go run ./cmd/lab report report > REPORT.md\" and look at the difference")
+		return fmt.Errorf("%s is not what its evidence gives: print it again with \"lab report\" and look at the difference", reportFile)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ built or started.`,
   go run ./cmd/lab run --scenario l06-1 --engine handrolled
   go run ./cmd/lab up`,
 	}
-	root.AddCommand(buildCommand(), upCommand(), runCommand(), powerCommand(), cardCommand(), reportCommand(), modelCommand(), soakCommand(), replayCommand(), exploreCommand(), controlsCommand())
+	root.AddCommand(buildCommand(), upCommand(), allCommand(), runCommand(), powerCommand(), cardCommand(), reportCommand(), modelCommand(), soakCommand(), replayCommand(), exploreCommand(), controlsCommand())
 	return cmdline.Execute(ctx, root, args, cmdline.Streams{In: stdin, Out: stdout, Err: stderr})
 }
 

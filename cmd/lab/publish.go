@@ -17,7 +17,23 @@ const (
 	reportFile   = "REPORT.md"
 	reportDir    = "report"
 	evidencePack = "evidence.tar.gz" // in reportDir, beside the results of the instruments
+	// The extended matrix has a report of its own beside its evidence.
+	extendedReport = "EXTENDED.md"
+	extendedPack   = "extended.tar.gz"
 )
+
+// pack packs the evidence below a directory into a file of the committed directory.
+func pack(evidence, name string) error {
+	if err := os.MkdirAll(reportDir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(reportDir, name))
+	if err != nil {
+		return err
+	}
+	_, err = comparison.Pack(evidence, file)
+	return errors.Join(err, file.Close())
+}
 
 // publishInstrument keeps the result of an instrument beside the suite's evidence and writes the report anew.
 func publishInstrument(name string, result any) error {

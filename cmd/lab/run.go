@@ -36,7 +36,8 @@ func runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run the fault suite on both engines, judge it, and write the report",
 		Long: `Run every scenario on both engines, without and with its fault, as real processes; judge the evidence; write the report.
-The whole suite writes REPORT.md and report/evidence.tar.gz; a filtered or an extended run leaves its report in its own directory, below runs/ unless --out says otherwise.
+The whole suite writes REPORT.md and report/evidence.tar.gz, a whole extended run report/EXTENDED.md and report/extended.tar.gz; a filtered
+run leaves its report in its own directory, below runs/ unless --out says otherwise.
 
 Exit status 1 unless every cell of the expected matrix has its trial and passes or is not applicable.`,
 		Example: `  go run ./cmd/lab run
@@ -158,7 +159,7 @@ func matrixFor(filter evidence.Filter) faults.Matrix {
 }
 
 func (f *runFlags) whole() bool {
-	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0 && !f.filter.Extended
+	return len(f.filter.Scenarios)+len(f.filter.Engines)+len(f.filter.Profiles) == 0
 }
 
 func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log io.Writer) (err error) {
@@ -216,24 +217,22 @@ func enginesOf(cells []faults.Expectation) (engines []string) {
 	return engines
 }
 
-// publish writes the report; of the whole suite also the packed evidence, to where both are committed.
+// publish writes the report; of the whole suite, and of the whole extended matrix, also the packed evidence, to where both
+// are committed.
 func (f *runFlags) publish(dir, root string, result comparison.Result) (path string, err error) {
 	path = filepath.Join(dir, reportFile)
-	if err := os.WriteFile(path, []byte(result.Report("")), 0o644); err != nil || !f.whole() {
+	text := []byte(result.Report(""))
+	if err := os.WriteFile(path, text, 0o644); err != nil || !f.whole() {
 		return path, err
 	}
-	if err := os.MkdirAll(reportDir, 0o755); err != nil {
-		return "", err
+	if f.filter.Extended {
+		path = filepath.Join(reportDir, extendedReport)
+		if err := pack(root, extendedPack); err != nil {
+			return "", err
+		}
+		return path, os.WriteFile(path, text, 0o644)
 	}
-	pack, err := os.Create(filepath.Join(reportDir, evidencePack))
-	if err != nil {
-		return "", err
-	}
-	_, err = comparison.Pack(root, pack)
-	if closed := pack.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := pack(root, evidencePack); err != nil {
 		return "", err
 	}
 	published, err := readPublished(reportDir)

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"refundlab/controls"
+	"refundlab/faults/scenarios"
+	"refundlab/refund"
+)
+
+// stages are the commands of a whole run: everything that this project can say about the two engines, by every instrument.
+// They take hours.
+func stages(seed uint64) [][]string {
+	drawn := strconv.FormatUint(seed, 10)
+	return [][]string{
+		{"run"},
+		{"run", "--extended"},
+		{"model"},
+		{"power", "--seed", drawn},
+		{"controls", "--matrix"},
+		{"explore", "--pairs", "all", "--seed", drawn},
+		{"soak", "--minutes", "30", "--seed", drawn},
+	}
+}
+
+// Sizes of a slice. Together they take some minutes on two cores.
+const (
+	sliceControls = 12
+	sliceExtended = 5 // scenarios
+	slicePower    = 4 // places
+	sliceExplore  = 80
+	sliceRefunds  = 20 // of one round on each engine
+)
+
+// sliceStages are a part of each instrument that the seed draws.
+func sliceStages(seed uint64) [][]string {
+	drawn := strconv.FormatUint(seed, 10)
+	lot := rand.New(rand.NewPCG(seed, 0))
+	var broken, long, places []string
+	for _, control := range controls.All() {
+		broken = append(broken, control.Name)
+	}
+	for _, scenario := range scenarios.Extended().Scenarios {
+		long = append(long, scenario.Name)
+	}
+	for _, trial := range scenarios.Power() {
+		places = append(places, trial.Name)
+	}
+	return [][]string{
+		{"model"},
+		{"controls", "--control", some(lot, sliceControls, broken)},
+		{"run", "--extended", "--scenario", some(lot, sliceExtended, long)},
+		{"power", "--trial", some(lot, slicePower, places), "--seed", drawn, "--allow-missing"},
+		{"explore", "--slice", strconv.Itoa(sliceExplore), "--seed", drawn},
+		{"soak", "--rounds", "1", "--refunds", strconv.Itoa(sliceRefunds), "--seed", drawn},
+	}
+}
+
+// some draws n of the names, as a list for a flag.
+func some(lot *rand.Rand, n int, names []string) string {
+	lot.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return strings.Join(names[:min(n, len(names))], ",")
+}
+
+func allCommand() *cobra.Command {
+	var slice bool
+	var seed uint64
+	c := &cobra.Command{
+		Use:   "all",
+		Short: "Run every instrument, one after the other: the whole of what the report stands on, or a slice of it",
+		Long: `Run the suite, the scenarios that take longer, the model, the power failures, the controls in every scenario, every place and
+pair of places, and a soak of 30 minutes on each engine. It takes hours, and writes REPORT.md and report/. With --slice a part of each, drawn
+by the seed, takes minutes and writes nothing that is committed.
+
+A stage that does not pass does not keep the next ones from running. Exit status 1 unless every stage passed.`,
+		Example: `  go run ./cmd/lab all
+  go run ./cmd/lab all --slice --seed 7`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			list := stages(seed)
+			if slice {
+				list = sliceStages(seed)
+			}
+			return runStages(c.Context(), list, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().BoolVar(&slice, "slice", false, "only a part of each instrument, drawn by the seed")
+	c.Flags().Uint64Var(&seed, "seed", 1, "of every draw")
+	return c
+}
+
+// runStages runs each stage as a process of its own, as a person would.
+func runStages(ctx context.Context, list [][]string, out, log io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return refund.Wrap(refund.CodeInternal, err, "the path of this program is not known")
+	}
+	var failed []string
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "\nSTAGE\tTOOK\tSTATUS\n")
+	for _, args := range list {
+		line := strings.Join(append([]string{"lab"}, args...), " ")
+		fmt.Fprintf(log, "\n==> %s\n", line)
+		began := time.Now()
+		status, err := runStage(ctx, self, args, out, log)
+		if ctx.Err() != nil {
+			return refund.Wrap(refund.CodeInterrupted, ctx.Err(), "interrupted in %q", line)
+		}
+		if err != nil {
+			return refund.Wrap(refund.CodeInternal, err, "%q could not be started", line)
+		}
+		if status != 0 {
+			failed = append(failed, line)
+		}
+		fmt.Fprintf(table, "%s\t%.0f s\t%d\n", line, time.Since(began).Seconds(), status)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return refund.Errorf(refund.CodeNotPassed, "%d of %d stages did not pass: %s", len(failed), len(list), strings.Join(failed, "; "))
+	}
+	return nil
+}
+
+// stopStage is how long a stage may take to end its own processes after an interruption.
+const stopStage = 30 * time.Second
+
+// runStage returns the exit status of one stage; an error only where it could not be started.
+func runStage(ctx context.Context, self string, args []string, out, log io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Stdout, cmd.Stderr = out, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopStage
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_ = cmd.Wait() // the state says more than the error
+	return cmd.ProcessState.ExitCode(), nil
+}
