@@ -78,8 +78,8 @@ func nudge(c chan<- struct{}) {
 	}
 }
 
-// shortest is the least time between two looks at what is due: after the host's clock was set back, the journal's stands
-// still for a while, and what is due in a moment stays so.
+// shortest is the least time between two looks at what is due, so that what is due within the millisecond is not looked at over
+// and over.
 const shortest = 10 * time.Millisecond
 
 // retry is the pause after the journal itself failed, for instance because another process holds its lock.

@@ -96,8 +96,9 @@ var takeovers = []scenario{
 				again := rule("again", faults.ModelCall, faults.Before, 2, "a", faults.Hold)
 				return c.heartbeatLate([]faults.Step{fired("again"), release("late"), fired("refused"), release("refused"), release("again")}, again)
 			}
-			// Its own next claim raises the generation, which would refuse the renewal too: it has to wait, so that the lease alone does.
-			return c.renewalLate([]faults.Step{fired("again"), pass("ownership", "r1"), release("late"), fired("refused"), release("refused"), release("door")})
+			// That it would claim the run again shows that its lease is over, and half a second later the harness knows it too. The
+			// claim raises the generation, which would refuse the renewal as well: it has to wait, so that the lease alone does.
+			return c.renewalLate([]faults.Step{fired("again"), {Do: faults.DoPass, OffsetMS: 500}, release("late"), fired("refused"), release("refused"), release("door")})
 		},
 	},
 	{
