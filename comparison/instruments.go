@@ -19,6 +19,10 @@ type instrument struct {
 
 // instruments in the order of the report.
 var instruments = []instrument{
+	{"model", shown(ModelSection)},
+	{"power", shown(PowerSection)},
+	{"controls", shown(ControlsSection)},
+	{"explore", shown(ExplorationSection)},
 	{"soak", shown(SoakSection)},
 }
 
