@@ -92,6 +92,7 @@ var owned = map[string]struct{ duty, owner string }{
 	"provider/server": {dutyWorld, apparatus},
 	"cmd/lab":         {dutySuite, apparatus},
 	"comparison":      {dutySuite, apparatus},
+	"controls":        {dutySuite, apparatus},
 	"evidence":        {dutySuite, apparatus},
 	"faults":          {dutySuite, apparatus},
 	"model":           {dutySuite, apparatus},
