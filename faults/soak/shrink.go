@@ -22,13 +22,34 @@ type Shrinker struct {
 func (s Shrinker) Shrink(trial faults.Saved) faults.Saved {
 	for {
 		before := size(trial.Plan)
-		for _, units := range []func(faults.Plan) []*unit{faultUnits, runUnits, stepUnits, workerUnits} {
+		trial = s.earlier(s.reduce(trial, faultUnits(trial.Plan)))
+		for _, units := range []func(faults.Plan) []*unit{runUnits, stepUnits, workerUnits} {
 			trial = s.reduce(trial, units(trial.Plan))
 		}
 		if size(trial.Plan) == before || !s.More() { // what a step needed that is gone now may be gone too
 			return trial
 		}
 	}
+}
+
+// earlier lets rules hit at an earlier occurrence: a rule that hits the ninth time needs everything that comes before.
+func (s Shrinker) earlier(trial faults.Saved) faults.Saved {
+	for i := range trial.Plan.Schedule {
+		for _, nth := range []int{1, 2, trial.Plan.Schedule[i].Nth / 2} {
+			if nth < 1 || nth >= trial.Plan.Schedule[i].Nth || !s.More() {
+				continue
+			}
+			candidate := trial
+			candidate.Plan.Schedule = slices.Clone(trial.Plan.Schedule)
+			candidate.Plan.Schedule[i].Nth = nth
+			if s.Fails(candidate) {
+				trial = candidate
+				s.Smaller(trial)
+				break
+			}
+		}
+	}
+	return trial
 }
 
 func size(p faults.Plan) int { return len(p.Schedule) + len(p.Steps()) }

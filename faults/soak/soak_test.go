@@ -202,13 +202,17 @@ func TestATrialShrinksToTheFaultAndTheRefundThatMatter(t *testing.T) {
 			return slices.IndexFunc(s.Plan.Script, func(step faults.Step) bool { return step.Do == do && step.Run == "r17" })
 		}
 		asked := first(faults.DoRequest)
-		hits := slices.ContainsFunc(s.Plan.Schedule, func(r faults.Rule) bool { return r == rule })
+		hits := slices.ContainsFunc(s.Plan.Schedule, func(r faults.Rule) bool {
+			r.Nth = rule.Nth
+			return r == rule
+		})
 		works := slices.ContainsFunc(s.Plan.Script, func(step faults.Step) bool { return step.Do == faults.DoStart })
 		return hits && works && asked >= 0 && asked < first(faults.DoApprove)
 	}
 	require.True(t, fails(trial))
 	found := 0
 	small := Shrinker{Fails: fails, More: func() bool { return true }, Smaller: func(faults.Saved) { found++ }}.Shrink(trial)
+	rule.Nth = 1 // the first occurrence does as well
 	require.Equal(t, faults.Schedule{rule}, small.Plan.Schedule)
 	require.Len(t, small.Plan.Reactions, 1)
 	require.Len(t, small.Expect.Runs, 1)
