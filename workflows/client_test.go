@@ -304,6 +304,8 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, refund.CodeNotFound, refund.CodeOf(err))
 	_, err = l.client.Export(l.ctx(), unknown)
 	require.Equal(t, refund.CodeNotFound, refund.CodeOf(err))
+	_, err = l.client.Cancel(l.ctx(), unknown)
+	require.Equal(t, refund.CodeNotFound, refund.CodeOf(err))
 	require.Equal(t, refund.CodeNotFound, refund.CodeOf(l.client.Watch(l.ctx(), unknown, func(refund.View) bool { return true })))
 	_, err = l.client.Decide(l.ctx(), refund.Decision{
 		DecisionID: "d-1", OperationID: unknown, Choice: refund.ChoiceApprove, Approver: "user-2", Digest: request("x").Digest(), OrderVersion: 1,
