@@ -39,8 +39,8 @@ var expectations = sync.OnceValue(func() map[evidence.Cell]faults.Expectation {
 
 func expectationOf(cell evidence.Cell) faults.Expectation { return expectations()[cell] }
 
-// real loads one committed trial; each call gives its own copy.
-func real(t *testing.T, cell evidence.Cell) evidence.Record {
+// recorded loads one committed trial; each call gives its own copy.
+func recorded(t *testing.T, cell evidence.Cell) evidence.Record {
 	t.Helper()
 	dir, err := committed()
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestEveryCommittedTraceIsAPathOfTheModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(cells), 300)
 	for _, cell := range cells {
-		require.Empty(t, pathOfModel(newTrial(real(t, cell), expectationOf(cell))), cell.Dir())
+		require.Empty(t, pathOfModel(newTrial(recorded(t, cell), expectationOf(cell))), cell.Dir())
 	}
 }
 
@@ -155,7 +155,7 @@ func TestWhatIsNoPathIsRefused(t *testing.T) {
 		}, "it has one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			record := real(t, tt.cell)
+			record := recorded(t, tt.cell)
 			require.Empty(t, pathOfModel(newTrial(record, expectationOf(tt.cell))), "before the change")
 			tt.change(&record)
 			found := pathOfModel(newTrial(record, expectationOf(tt.cell)))
@@ -171,7 +171,7 @@ func TestTheJudgeFollowsThePath(t *testing.T) {
 	checks = allChecks
 	t.Cleanup(func() { checks = sketched })
 	cell := evidence.Cell{Scenario: "l06-6-old-worker-late", Engine: "temporal", Profile: refund.ProfileFull, Arm: evidence.ArmClean}
-	record := real(t, cell)
+	record := recorded(t, cell)
 	require.Equal(t, Pass, JudgeRecord(record, expectationOf(cell)).Verdict)
 	repeated(&record, refund.FactProposal)
 	judged := JudgeRecord(record, expectationOf(cell))

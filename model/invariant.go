@@ -88,7 +88,7 @@ func (m *machine) progresses(s state) bool {
 			return true
 		}
 		if s.Shown != 0 && s.Choice == 0 {
-			for m.overdue(&s) == false {
+			for !m.overdue(&s) {
 				s.Now++
 			}
 		}

@@ -37,14 +37,11 @@ func opening(c *core) string {
 
 func name(i uint8) string { return "worker " + string(rune('A'+i)) }
 
-// stillOwns tells whether the write of an owner that is told goes through.
-func (e *explorer) stillOwns(s *state, o owner) bool { return e.writes(s, o) }
-
 // tell is one step as a sentence.
 func (e *explorer) tell(by step, before, after *state) string {
 	who := name(by.who)
 	dropped := func(text string) string {
-		if s := *before; !e.stillOwns(&s, before.owners[by.who]) {
+		if probe := *before; !e.writes(&probe, before.owners[by.who]) {
 			return fmt.Sprintf("%s %s and is refused: its generation or its lease is not valid any more", who, text)
 		}
 		return who + " " + text
