@@ -30,7 +30,9 @@ func (t Trial) Expect(budget evidence.Budget) (faults.Expectation, error) {
 	}
 	ends := t.ends(c)
 	end := ends[0]
-	end.Or = ends[1:]
+	if len(ends) > 1 {
+		end.Or = ends[1:]
+	}
 	e := faults.Expectation{
 		Scenario: t.Name(), Engine: t.Engine, Profile: t.Profile, Arm: string(evidence.ArmFault), Schedule: plan.Schedule,
 		Runs: map[string]faults.End{run: end}, Verdicts: map[string]string{}, Answers: map[string]string{},
