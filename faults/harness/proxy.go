@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync"
@@ -70,7 +71,7 @@ func (p *proxy) carry(near *net.TCPConn) {
 		p.pump(nil, near)
 		return
 	}
-	conn, err := net.Dial("tcp", address)
+	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", address) // as long as the near side waits
 	far, ok := conn.(*net.TCPConn)
 	if err != nil || !ok || !p.track(far) {
 		p.drop(near) // the far side is not there, as it would look without us

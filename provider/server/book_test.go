@@ -77,7 +77,7 @@ func TestARecordThatIsNoneIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	for name, text := range map[string]string{
 		"no JSON":                  "received\n",
-		"another key":              `{"recieved":{"n":1}}` + "\n",
+		"another key":              `{"arrived":{"n":1}}` + "\n",
 		"a request out of order":   `{"received":{"n":2,"verb":"submit","operation_id":"","outcome":"","at":1}}` + "\n",
 		"a bill without a number":  `{"billed":{"n":0,"operation_id":"","answered":"good","tokens":1,"at":1}}` + "\n",
 		"a negative request":       `{"received":{"n":-1,"verb":"submit","operation_id":"","outcome":"","at":1}}` + "\n",
