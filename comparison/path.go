@@ -253,7 +253,7 @@ func (p *path) arrivals() []model.Arrival {
 
 // door finds between which crossings the n-th request under a fence was decided on.
 func (p *path) door(boundary faults.Boundary, fence string, n int) (begun, done int) {
-	begun, done = -1, -1
+	begun = -1
 	for i, c := range p.crossings {
 		if c.Point.Boundary != boundary || c.Fence != fence || c.Point.When != faults.Before {
 			continue

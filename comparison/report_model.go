@@ -38,7 +38,7 @@ func ModelSection(m evidence.Model) string {
 	}
 	for _, c := range m.Controls {
 		if c.Name == "second-send-after-look-up" || c.Name == "first-send-too-late" {
-			b.WriteString(modelStory(fmt.Sprintf("The shortest story of `%s` (%s):", c.Name, c.Title), c.Story))
+			b.WriteString(modelStory(fmt.Sprintf("The shortest story of %#q (%s):", c.Name, c.Title), c.Story))
 		}
 	}
 	return b.String()

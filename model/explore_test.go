@@ -72,9 +72,9 @@ func TestTheStoryOfASecondSend(t *testing.T) {
 
 // A key is compared and hashed as memory, millions of times.
 func TestAKeyHasNoPadding(t *testing.T) {
-	require.EqualValues(t, unsafe.Sizeof(core{})+keyOwners*unsafe.Sizeof(owner{})+keyWire*unsafe.Sizeof(message{}), unsafe.Sizeof(key{}))
-	require.EqualValues(t, 4+6, unsafe.Sizeof(owner{}))
-	require.EqualValues(t, 4+4, unsafe.Sizeof(message{}))
+	require.Equal(t, unsafe.Sizeof(core{})+keyOwners*unsafe.Sizeof(owner{})+keyWire*unsafe.Sizeof(message{}), unsafe.Sizeof(key{}))
+	require.Equal(t, uintptr(4+6), unsafe.Sizeof(owner{}))
+	require.Equal(t, uintptr(4+4), unsafe.Sizeof(message{}))
 }
 
 func TestAnUnknownProfileIsRefused(t *testing.T) {

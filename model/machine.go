@@ -88,11 +88,11 @@ func (m *machine) allowed(s *state) action {
 // move takes the operation along the shared table; a move that is not in it must never be tried.
 func (m *machine) move(s *state, event refund.OperationEvent) {
 	next, legal := m.rules.After(s.Op.state(), event)
-	if !legal {
+	if number, known := opOf(next); legal && known {
+		s.Op = number
+	} else {
 		s.Broken = brokenTable
-		return
 	}
-	s.Op = opOf(next)
 }
 
 // facts are what a client would read of this state. The pointers are the machine's own: nobody writes through them.

@@ -3,7 +3,7 @@ package model
 import "refundlab/refund"
 
 // decide gives candidate n its verdict, in one transaction with whatever follows from it.
-func (m *machine) decide(s *state, n int) bool {
+func (m *machine) decide(s *state, n int) {
 	d := m.decisions[n].decision
 	d.OrderVersion = int64(s.Shown)
 	verdict := m.verdict(s, d)
@@ -12,7 +12,7 @@ func (m *machine) decide(s *state, n int) bool {
 		s.Expired = true // the person is told EXPIRED, so EXPIRED is recorded with it (I3)
 	}
 	if verdict != refund.VerdictAccepted {
-		return true
+		return
 	}
 	if s.Choice != 0 {
 		s.Broken = brokenI10
@@ -23,7 +23,6 @@ func (m *machine) decide(s *state, n int) bool {
 		s.Choice = 2
 		m.withdraw(s)
 	}
-	return true
 }
 
 // verdict is the shared rule on the facts as they stand.

@@ -76,13 +76,14 @@ var states = [...]refund.OperationState{
 
 func (o op) state() refund.OperationState { return states[o] }
 
-func opOf(state refund.OperationState) op {
+// opOf is the number of a state, false for one that is not listed here.
+func opOf(state refund.OperationState) (op, bool) {
 	for i, s := range states {
 		if s == state {
-			return op(i)
+			return op(i), true
 		}
 	}
-	panic("no such operation state: " + string(state))
+	return 0, false
 }
 
 // Where an owner stands.
