@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -230,6 +231,8 @@ func TestACommitIsNotDurableBeforeItsFsync(t *testing.T) {
 		}
 	})
 	w := startWriter(t, dir, wal("FULL", 1000))
+	release := sync.OnceFunc(func() { close(letGo) })
+	t.Cleanup(release) // before the program's end is waited for: a held program cannot die
 	w.commit(committed)
 	armed <- true
 	w.send()
@@ -240,7 +243,7 @@ func TestACommitIsNotDurableBeforeItsFsync(t *testing.T) {
 	survived, err := rowsIn(t, v.Image(lossfs.Survival{Chance: 1}))
 	require.NoError(t, err)
 	require.Equal(t, committed+1, survived, "written, and by luck on the disk")
-	close(letGo)
+	release()
 	w.acked()
 	rows, err = rowsIn(t, v.Image(lossfs.Survival{}))
 	require.NoError(t, err)
