@@ -61,7 +61,7 @@ func journalWrites(t *trial, r run) []string {
 					continue
 				}
 				for _, done := range t.crossings(boundary, faults.After, r.id) {
-					if done.Process == begun.Process && done.Nth == begun.Nth && !refused(done) {
+					if before, found := t.beginningOf(done); found && before.Seq == begun.Seq && !refused(done) {
 						violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s after %s had claimed it with %s",
 							r.name, done.Process, boundary, fenceText(fence), claim.Process, fenceText(held)))
 					}
@@ -97,25 +97,36 @@ func writesBeyondLease(t *trial, r run) []string {
 	return violations
 }
 
-// begun is when, at the earliest, a write began whose after side is given: when its before side was let go.
-func (t *trial) begun(done evidence.Crossing) refund.Instant {
-	before := done.Point
-	before.When = faults.Before
-	i := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool {
-		return c.Point == before && c.Process == done.Process && c.Nth == done.Nth
-	})
-	if i < 0 {
-		return 0
-	}
-	at := t.Trace[i].At
-	for _, c := range t.Trace[i:] {
-		if c.Seq > t.Trace[i].DoneSeq {
+// beginningOf is the before side of a write whose after side is given: the last one of the same owner about the same run. Counting
+// both sides does not pair them where a worker writes for several runs at a time and one of the writes is kept waiting.
+func (t *trial) beginningOf(done evidence.Crossing) (before evidence.Crossing, found bool) {
+	point := done.Point
+	point.When = faults.Before
+	for _, c := range t.Trace {
+		if c.Seq >= done.Seq {
 			break
 		}
-		at = c.At
+		if c.Point == point && c.Process == done.Process && c.Operation == done.Operation && c.Fence == done.Fence && c.Reply != faults.Refuse {
+			before, found = c, true
+		}
+	}
+	return before, found
+}
+
+// begun is when, at the earliest, a write began whose after side is given: when its before side was let go.
+func (t *trial) begun(done evidence.Crossing) refund.Instant {
+	before, found := t.beginningOf(done)
+	if !found {
+		return 0
+	}
+	at := before.At
+	for _, c := range t.Trace {
+		if c.Seq >= before.Seq && c.Seq <= before.DoneSeq {
+			at = c.At
+		}
 	}
 	for _, step := range t.Trial.Steps { // the script lets go what was frozen or held long after the last crossing
-		if step.StartSeq <= t.Trace[i].DoneSeq {
+		if step.StartSeq <= before.DoneSeq {
 			at = max(at, step.StartedAt)
 		}
 	}
