@@ -194,13 +194,16 @@ func (p *path) window(match func(evidence.Crossing) bool, fact refund.Fact, from
 	return begun, done
 }
 
-// after is where the other side of a crossing stands, -1 when it was never announced. A process that was started again may count
-// anew, so it is looked for behind.
+// after is where the other side of a crossing stands, -1 when it was never announced. Counting both
+// sides does not pair them where a process is about several runs at a time, so the next one about this run is it.
 func (p *path) after(i int) int {
 	before := p.crossings[i]
+	if before.Reply == faults.Refuse {
+		return -1 // it went nowhere, and what comes behind is another try
+	}
 	point := faults.Point{Boundary: before.Point.Boundary, When: faults.After}
 	for j := i + 1; j < len(p.crossings); j++ {
-		if c := p.crossings[j]; c.Point == point && c.Process == before.Process && c.Nth == before.Nth {
+		if c := p.crossings[j]; c.Point == point && c.Process == before.Process && c.Operation == before.Operation && c.Fence == before.Fence {
 			return j
 		}
 	}
