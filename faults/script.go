@@ -129,6 +129,9 @@ type Step struct {
 	// ask any more, so that no ask can show its rest. 0 lets it not. An await ends after such a silence as well, or when
 	// its run is over, and a land after that of its process.
 	QuietMS int64 `json:"quiet_ms,omitempty"`
+	// StuckMS is the same for a run that should still go on: nobody has found out that it may neither be sent nor asked about, or
+	// its outcome is recorded and not told. On a busy machine it is silent for long before it does. 0 is QuietMS.
+	StuckMS int64 `json:"stuck_ms,omitempty"`
 }
 
 // Waits tells whether a step does nothing but wait for what the processes do; a deadline that has to pass is the script's own.

@@ -90,7 +90,7 @@ func (t Trial) decidedEnds(c course) []faults.End {
 	if t.Flow == Lost { // its loss is behind every fault: the provider has committed, and the worker was told nothing
 		return afterCommit(c)
 	}
-	confirmed, absent := []faults.End{confirmedOnce}, unknown(0, 0, 1, mayStillArrive)
+	confirmed, absent, unsent := []faults.End{confirmedOnce}, unknown(0, 0, 1, mayStillArrive), unknown(0, 0, 0, mayStillArrive)
 	open := append(append(afterCommit(c), absent), confirmed...)
 	frozen := false
 	for _, f := range t.Faults {
@@ -105,14 +105,16 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		case frozen && len(t.Faults) > 1, f.Stage == Unsure:
 			return open
 		case frozen && c.engine == Temporal && (f.Stage == Unsent || f.Stage == Unproposed):
-			return open // the submit may be handed to the frozen worker's polls, which swallow it
+			// The submit may be handed to the frozen worker's polls, which swallow it: nobody can know that it was never sent. Let go,
+			// the worker begins that attempt, which the server does not wait for any more, and must not send.
+			return append(confirmed, unsent)
 		case !decisive:
 		case frozen && f.Point.Boundary == faults.StoreCommit:
 			return confirmed // it holds the journal's file, so nobody has taken over, and its commit goes through
 		case f.Stage == Committed, f.Point == arrival && KindOf(f.Victim) == Worker:
 			return afterCommit(c)
-		case frozen: // its request goes out late, or is given up
-			return append(afterCommit(c), absent)
+		case frozen:
+			return t.thawed(c, f)
 		case c.engine == Temporal && f.Point.Boundary == faults.Intent:
 			return open // the server may have handed the submit to a worker already
 		default:
@@ -120,6 +122,22 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		}
 	}
 	return confirmed
+}
+
+// thawed are the ends of a run whose worker, or provider, was let go late with a request that was not committed.
+func (t Trial) thawed(c course, f Fault) []faults.End {
+	late := afterCommit(c)
+	switch f.Point.Boundary {
+	case faults.OrderCall: // the time of the whole step is over, and what it was allowed to send is not sent
+		return []faults.End{unknown(0, 0, 0, mayStillArrive)}
+	case faults.Intent:
+		if c.engine == Handrolled { // its lease is over
+			return []faults.End{unknown(0, 0, 0, mayStillArrive)}
+		}
+	case faults.ProviderCall:
+		return late // its request leaves as if it had been frozen in the socket write
+	}
+	return append(late, unknown(0, 0, 1, mayStillArrive))
 }
 
 // arrival is where a request has reached the provider, which goes on with it whatever becomes of its sender.

@@ -237,11 +237,14 @@ func TestHowATrialMayEnd(t *testing.T) {
 		{Temporal, refund.ProfileOpaque, Approved, []string{"kill bob decision.after 1"}, []string{c1}},
 		{Temporal, refund.ProfileOpaque, Approved, []string{"freeze request-r1 intake.before 1"}, []string{c1}},
 		// A worker that is let go late may still send, or not.
-		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a intent.after 1"}, []string{u1, u0}},
+		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a intent.after 1"}, []string{u0}},
+		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a order-call.before 2"}, []string{u0}},
+		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze provider provider-commit.before 1"}, []string{u1, u0}},
+		{Temporal, refund.ProfileOpaque, Approved, []string{"freeze a intent.after 1"}, []string{u1, u0}},
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a intent.before 1"}, []string{c1}},
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a store-commit.before 1"}, []string{c1}},
-		{Handrolled, refund.ProfileLookup, Approved, []string{"freeze a provider-call.before 1"}, []string{c1, u0}},
-		{Temporal, refund.ProfileOpaque, Approved, []string{"freeze a intent.before 1"}, []string{u1, u0, c1}},
+		{Handrolled, refund.ProfileLookup, Approved, []string{"freeze a provider-call.before 1"}, []string{c1}},
+		{Temporal, refund.ProfileOpaque, Approved, []string{"freeze a intent.before 1"}, []string{c1, u0}},
 		{Temporal, refund.ProfileFull, Approved, []string{"freeze a model-call.before 1"}, []string{c1, pf}},
 		// The first fault that leaves something open decides.
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill a intent.after 1", "kill b claim.after 1"}, []string{u0}},

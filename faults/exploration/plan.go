@@ -29,7 +29,7 @@ func (t Trial) Plan(budget evidence.Budget) (faults.Plan, error) {
 	plan := faults.Plan{
 		Profile:   t.Profile,
 		World:     faults.World{Orders: []faults.Order{{ID: order, Currency: "EUR", Captured: capture, Version: 1}}},
-		Script:    append(flow.script(c), faults.Step{Do: faults.DoRest, QuietMS: t.quiet(c, budget)}),
+		Script:    append(flow.script(c), faults.Step{Do: faults.DoRest, QuietMS: t.quiet(c, budget), StuckMS: max(t.quiet(c, budget), stuck)}),
 		Schedule:  append(faults.Schedule{}, flow.rules(c)...),
 		Reactions: map[string][]faults.Step{},
 	}
@@ -91,7 +91,7 @@ func (t Trial) reaction(f Fault, script []faults.Step, used map[string]int, lull
 	if f.Action == faults.Kill {
 		return instead, nil
 	}
-	wait := faults.Step{Do: faults.DoLull, QuietMS: lull}
+	wait := faults.Step{Do: faults.DoLull, QuietMS: lull, StuckMS: max(lull, stuck)}
 	late := []faults.Step{{Do: faults.DoThaw, Process: f.Victim}, {Do: faults.DoLand, Process: f.Victim, QuietMS: landing}}
 	if f.Point.Boundary == faults.StoreCommit {
 		// It holds the journal's file: nobody can do anything before it is let go. Its lease is over by then.

@@ -60,9 +60,9 @@ func (t *trial) step(ctx context.Context, s faults.Step) error {
 	case faults.DoPass:
 		return t.pass(ctx, s)
 	case faults.DoRest:
-		return t.awaitRest(ctx, time.Duration(s.QuietMS)*time.Millisecond)
+		return t.awaitRest(ctx, silenceOf(s))
 	case faults.DoLull:
-		return t.awaitLull(ctx, time.Duration(s.QuietMS)*time.Millisecond)
+		return t.awaitLull(ctx, silenceOf(s))
 	case faults.DoSync:
 		return t.volumes.sync(s.Kind)
 	case faults.DoLand:
@@ -129,7 +129,7 @@ func (t *trial) awaitPoint(ctx context.Context, s faults.Step) error {
 	if s.QuietMS == 0 {
 		return t.trace.await(ctx, "crossing of "+s.Point.String(), crossed)
 	}
-	return t.awaitQuiet(ctx, time.Duration(s.QuietMS)*time.Millisecond, func() string {
+	return t.awaitQuiet(ctx, silenceOf(s), func() string {
 		if crossed() || t.over(operation) {
 			return ""
 		}

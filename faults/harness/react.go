@@ -43,7 +43,7 @@ func (t *trial) react(ctx context.Context, fail context.CancelCauseFunc) (finish
 
 // awaitLull waits until the script waits for rest and every run is at rest, before a reaction goes on to what comes last, such
 // as letting a frozen process go.
-func (t *trial) awaitLull(ctx context.Context, quiet time.Duration) error {
+func (t *trial) awaitLull(ctx context.Context, quiet silence) error {
 	return t.awaitQuiet(ctx, quiet, func() string {
 		if !t.resting {
 			return "the script"

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,8 +12,8 @@ import (
 
 // awaitRest waits until nothing is held, every reaction is done, and every run is at rest: it is over; or it has asked the
 // provider, and asked again, later than the last submit arrived there, so that nothing on its way can surprise the answer; or,
-// where quiet is not 0, nothing has been announced for that long.
-func (t *trial) awaitRest(ctx context.Context, quiet time.Duration) error {
+// where quiet says so, nothing has been announced for that long.
+func (t *trial) awaitRest(ctx context.Context, quiet silence) error {
 	t.trace.mu.Lock()
 	t.resting = true
 	t.trace.signal()
@@ -25,9 +26,27 @@ func (t *trial) awaitRest(ctx context.Context, quiet time.Duration) error {
 	}, func() { t.rest = t.trace.next() })
 }
 
-// awaitQuiet waits until nothing moves any more, or, where quiet is not 0, nothing but runs and that without an announcement
-// for so long. moving and rested are called under the lock.
-func (t *trial) awaitQuiet(ctx context.Context, quiet time.Duration, moving func() string, rested func()) error {
+// silence is how long nothing may be announced before a run that is not over is at rest all the same; 0 lets it not.
+type silence struct{ parked, stuck time.Duration }
+
+func silenceOf(s faults.Step) silence {
+	return silence{time.Duration(s.QuietMS) * time.Millisecond, time.Duration(cmp.Or(s.StuckMS, s.QuietMS)) * time.Millisecond}
+}
+
+// after is how long what moves may be silent; 0 for what is no run.
+func (q silence) after(what string) time.Duration {
+	switch {
+	case strings.HasPrefix(what, aRun):
+		return q.parked
+	case strings.HasPrefix(what, anOpenRun):
+		return q.stuck
+	}
+	return 0
+}
+
+// awaitQuiet waits until nothing moves any more, or nothing but runs and these without an announcement for as long as quiet
+// says. moving and rested are called under the lock.
+func (t *trial) awaitQuiet(ctx context.Context, quiet silence, moving func() string, rested func()) error {
 	for {
 		t.trace.mu.Lock()
 		what, changed := moving(), t.trace.changed
@@ -38,13 +57,13 @@ func (t *trial) awaitQuiet(ctx context.Context, quiet time.Duration, moving func
 		if what == "" {
 			return nil
 		}
-		var silence <-chan time.Time
-		if quiet > 0 && strings.HasPrefix(what, aRun) {
-			silence = time.After(quiet)
+		var silent <-chan time.Time
+		if enough := quiet.after(what); enough > 0 {
+			silent = time.After(enough)
 		}
 		select {
 		case <-changed:
-		case <-silence:
+		case <-silent:
 			t.trace.mu.Lock()
 			still := t.trace.changed == changed
 			if still {
@@ -60,8 +79,11 @@ func (t *trial) awaitQuiet(ctx context.Context, quiet time.Duration, moving func
 	}
 }
 
-// aRun begins what moving says of a run.
-const aRun = "run "
+// What moving says of a run begins with one of these: it may be left to a person, or it should still go on.
+const (
+	aRun      = "run "
+	anOpenRun = "open run "
+)
 
 // moving names a message that is held or a run that is not at rest, the message first. The lock is held.
 func (t *trial) moving() string {
@@ -69,11 +91,31 @@ func (t *trial) moving() string {
 		return held
 	}
 	for _, name := range t.order {
-		if !t.settled(string(t.runs[name].id)) {
+		switch id := string(t.runs[name].id); {
+		case t.settled(id):
+		case t.parked(id):
 			return aRun + name
+		default:
+			return anOpenRun + name
 		}
 	}
 	return ""
+}
+
+// parked tells whether a run may have been left to a person: since its last intent somebody has recorded what decided nothing.
+// The lock is held.
+func (t *trial) parked(operation string) bool {
+	var intended int64 // by whom it was not refused, as it is to a worker that comes too late
+	for _, c := range t.trace.about[about{faults.Point{Boundary: faults.Intent, When: faults.After}, operation}] {
+		if c.Detail[faults.DetailRefused] == "" {
+			intended = c.Seq
+		}
+	}
+	if intended == 0 || t.trace.crossed("", faults.Point{Boundary: faults.Outcome, When: faults.After}, operation) > 0 {
+		return false
+	}
+	return t.trace.since(intended, faults.Point{Boundary: faults.Observed, When: faults.After}, operation)+
+		t.trace.since(intended, faults.Point{Boundary: faults.WorkflowTask, When: faults.After}, operation) > 0
 }
 
 // held names a message that a rule still holds. The lock is held.

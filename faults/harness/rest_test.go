@@ -26,7 +26,7 @@ func history(points ...string) *trial {
 func (t *trial) rests() bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return t.awaitRest(ctx, 0) == nil
+	return t.awaitRest(ctx, silence{}) == nil
 }
 
 func TestTrialIsAtRest(t *testing.T) {
@@ -74,7 +74,9 @@ func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
 
 func TestAskOfAnotherProcessShowsNoRest(t *testing.T) {
 	trial := history("intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after") // and a dies with the answer
-	ask := func(p string) { trial.trace.cross(faults.Announcement{Process: "b", Point: point(p), Operation: id}, nil) }
+	ask := func(p string) {
+		trial.trace.cross(faults.Announcement{Process: "b", Point: point(p), Operation: id}, nil)
+	}
 	ask("lookup-call.before")
 	require.False(t, trial.rests())
 	ask("lookup-call.after")
@@ -109,8 +111,30 @@ func TestRunThatMayNotAskRestsOnceItIsQuiet(t *testing.T) {
 	trial := history("intent.after", "provider-received.before", "observation.after")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	require.NoError(t, trial.awaitRest(ctx, 50*time.Millisecond))
+	require.NoError(t, trial.awaitRest(ctx, silence{parked: 50 * time.Millisecond}))
 	require.NotZero(t, trial.rest)
 	trial.rest = 0
-	require.Error(t, trial.awaitRest(ctx, 0))
+	require.Error(t, trial.awaitRest(ctx, silence{}))
+}
+
+// A run that should go on is silent for long on a busy machine; only one that is left to a person rests after a short silence.
+func TestOnlyARunThatIsLeftToAPersonRestsSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		points []string
+		soon   bool
+	}{
+		"nothing was recorded since the intent": {[]string{"workflow-task.after", "intent.after", "provider-received.before"}, false},
+		"the outcome is not told":               {[]string{"intent.after", "observation.after", "outcome.after"}, false},
+		"nothing is intended":                   {[]string{"proposal.after", "workflow-task.after"}, false},
+		"an observation decided nothing":        {[]string{"intent.after", "observation.after"}, true},
+		"a workflow task followed":              {[]string{"intent.after", "workflow-task.after"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trial := history(c.points...)
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			err := trial.awaitRest(ctx, silence{parked: 20 * time.Millisecond, stuck: time.Minute})
+			require.Equal(t, c.soon, err == nil, "%v", err)
+		})
+	}
 }
