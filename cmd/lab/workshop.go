@@ -30,11 +30,13 @@ const (
 	buildsAtOnce = 2
 	// controlDeadline ends a trial whose script waits for what a broken build never does. Every trial of the unbroken one is done
 	// in half of it.
-	controlDeadline = 45 * time.Second
-	// controlQuietMS is how long nothing must be announced until a run that is not over counts as resting and what a broken build
-	// never does is not waited for any longer, in milliseconds: longer than the unbroken build is ever silent, the time that a
-	// frozen worker swallows its engine's next tasks included.
+	controlDeadline = 60 * time.Second
+	// controlQuietMS is how long nothing must be announced until a run that is not over counts as resting, in milliseconds: longer
+	// than the unbroken build is ever silent, the ten seconds for which a frozen worker swallows its engine's next tasks included.
 	controlQuietMS = 12_000
+	// controlPatienceMS is the same for what a script waits for and a broken build may never do. It is longer, because a script
+	// that goes on too early plays another scenario.
+	controlPatienceMS = 22_000
 	// mostPlays is how often a trial is played that did not take place as planned, or that did not show its control: some need two
 	// things within a second of each other, which a busy machine may keep apart. That the unbroken build fails is never played again.
 	mostPlays = 3
@@ -214,8 +216,12 @@ func (w *workshop) play(ctx context.Context, lab *harness.Lab, name string, cell
 	}
 	plan.Script = slices.Clone(plan.Script)
 	for i, step := range plan.Script {
-		if (step.Do == faults.DoRest || step.Do == faults.DoAwait) && step.QuietMS == 0 {
+		switch {
+		case step.QuietMS != 0:
+		case step.Do == faults.DoRest:
 			plan.Script[i].QuietMS = controlQuietMS
+		case step.Do == faults.DoAwait:
+			plan.Script[i].QuietMS = controlPatienceMS
 		}
 	}
 	select {
