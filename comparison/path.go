@@ -194,8 +194,8 @@ func (p *path) window(match func(evidence.Crossing) bool, fact refund.Fact, from
 	return begun, done
 }
 
-// after is where the other side of a crossing stands, -1 when it was never announced. Counting both
-// sides does not pair them where a process is about several runs at a time, so the next one about this run is it.
+// after is where the other side of a crossing stands, -1 when it was never announced. Counting both sides does not pair them
+// where a process is about several runs at a time, so the next one about this run is it.
 func (p *path) after(i int) int {
 	before := p.crossings[i]
 	if before.Reply == faults.Refuse {
@@ -203,7 +203,10 @@ func (p *path) after(i int) int {
 	}
 	point := faults.Point{Boundary: before.Point.Boundary, When: faults.After}
 	for j := i + 1; j < len(p.crossings); j++ {
-		if c := p.crossings[j]; c.Point == point && c.Process == before.Process && c.Operation == before.Operation && c.Fence == before.Fence {
+		// Attempts that one worker completes side by side bear no fence and are told apart by their number.
+		c := p.crossings[j]
+		if c.Point == point && c.Process == before.Process && c.Fence == before.Fence && c.Detail["activity"] == before.Detail["activity"] &&
+			c.Detail[faults.DetailAttempt] == before.Detail[faults.DetailAttempt] {
 			return j
 		}
 	}
