@@ -23,6 +23,7 @@ import (
 // Limits of single processes, apart from the trial's own deadline.
 const (
 	readyWithin  = 20 * time.Second // of a worker or provider; a busy machine starts slowly
+	serverWithin = 60 * time.Second // of a trial's own server, which makes its schema first
 	signalWithin = 10 * time.Second // until the operating system shows the effect of a signal
 	clientWithin = 60 * time.Second // of a client command
 )
@@ -141,7 +142,11 @@ func waitStatus(state *os.ProcessState) string {
 
 // awaitReady waits for the ready line and returns what stands behind the word.
 func (p *processes) awaitReady(ctx context.Context, child *process) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	within := readyWithin
+	if child.record.Role == faults.LineServer {
+		within = serverWithin
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	select {
 	case rest, ok := <-child.ready:
