@@ -13,6 +13,9 @@ import (
 // kind is how the table of mounts names volumes of this package.
 const kind = "lossfs"
 
+// device is that of FUSE.
+const device = "/dev/fuse"
+
 // owner names the process that serves a volume, so that a later one can tell whether it is gone: its id, which is given again,
 // and when it began, which is not.
 func owner() string {
@@ -34,6 +37,23 @@ func beginning(pid int) (ticks string, alive bool) {
 		return "", false
 	}
 	return fields[behindName], true
+}
+
+// keepFromChildren lets no program that is started from now on inherit the device by which this process serves: a program that
+// held it would keep its own volume alive, and wait for ever for an answer that nobody gives any more.
+func keepFromChildren() error {
+	const table = "/proc/self/fd"
+	entries, err := os.ReadDir(table)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		target, err := os.Readlink(table + "/" + entry.Name())
+		if fd, number := strconv.Atoi(entry.Name()); err == nil && number == nil && target == device {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // mounted lists the mount points of volumes of this package, by the process that serves each.
@@ -99,7 +119,7 @@ func Sweep() ([]string, error) {
 
 // Probe says why this machine cannot have a lossy volume; nil when it can. It finds out by mounting one.
 func Probe() error {
-	if _, err := os.Stat("/dev/fuse"); err != nil {
+	if _, err := os.Stat(device); err != nil {
 		return fmt.Errorf("this machine has no FUSE: %w", err)
 	}
 	dir, err := os.MkdirTemp("", kind+"-")

@@ -78,6 +78,9 @@ func Mount(dir string, before func(Event)) (*Volume, error) {
 		return nil, fmt.Errorf("a lossy volume cannot be mounted on %s: %w", dir, err)
 	}
 	v.server = server
+	if err := keepFromChildren(); err != nil {
+		return nil, errors.Join(err, v.Unmount())
+	}
 	return v, nil
 }
 

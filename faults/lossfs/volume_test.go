@@ -123,6 +123,14 @@ func TestDeadVolumesAreSweptAway(t *testing.T) {
 	require.Equal(t, "abc", text)
 }
 
+// A program that inherited the device would outlive the process that serves it, waiting for an answer.
+func TestNoProgramInheritsTheDevice(t *testing.T) {
+	_, dir := mount(t, nil)
+	text, err := shell(t, dir, "ls -l /proc/self/fd")
+	require.NoError(t, err)
+	require.NotContains(t, text, "/dev/fuse")
+}
+
 func TestAMachineWithoutTheMeansIsToldWhy(t *testing.T) {
 	_, err := lossfs.Mount(t.TempDir()+"/absent", nil)
 	require.ErrorContains(t, err, "a lossy volume cannot be mounted")
