@@ -16,9 +16,9 @@ const everyClient = "clients"
 // lines are the proxies of one trial: one for each process and far side, where its plan asks for any.
 type lines struct {
 	mu      sync.Mutex
-	asked   map[string]bool     // far sides that stand behind proxies
-	far     map[string]string   // their addresses, HOST:PORT
-	proxies map[line]*proxy     //
+	asked   map[string]bool   // far sides that stand behind proxies
+	far     map[string]string // their addresses, HOST:PORT
+	proxies map[line]*proxy
 	all     map[string]lineMode // what was last said to every process
 }
 

@@ -352,7 +352,7 @@ func asksModel(name, title, about string, billed int, broken faults.Rule, setUp 
 			if c.fault {
 				end.MostModelCalls = billed
 				expect.Witnesses = []faults.Witness{{Why: "the model must have been asked again", Point: "model-call.before", Process: "a", Least: 2}}
-				if status != "" && broken.Name == "" {
+				if status != "" {
 					expect.Witnesses = append(expect.Witnesses, ended(faults.ModelCall, status, "the worker must have seen the model's status")...)
 				}
 				if setUp.RetryAfterMS != 0 {
