@@ -3,6 +3,8 @@ package comparison
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
@@ -76,4 +78,34 @@ func TestI6NoWriteOfAnOldOwner(t *testing.T) {
 			s.cross("provider", "provider-commit.after", s.id(), "1.1").Detail = map[string]string{"outcome": "committed"}
 		}, verdict: Fail, checks: []string{"I6"}},
 	})
+}
+
+// A worker renews for several runs at a time. That one of them is kept waiting says nothing about the other.
+func TestTheSidesOfAWriteArePairedByRunNotByCounting(t *testing.T) {
+	renewed := func(s *scene, from refund.OperationID) {
+		other := s.run("r2", "handrolled", refund.ProfileFull)
+		if from == "" {
+			from = other
+		}
+		s.cross("B", "claim.after", s.id(), "2.1")
+		held := s.cross("B", "renewal.before", from, "2.1")
+		done := held.Seq + 3_030
+		held.DoneSeq = done
+		if from == other {
+			s.cross("B", "renewal.before", s.id(), "2.1")
+			s.cross("B", "renewal.after", s.id(), "2.1")
+		}
+		s.seq += 3_000 // longer than the lease
+		s.cross("B", "notice-call.before", other, "")
+		if from != other {
+			s.seq = done
+			s.cross("B", "renewal.after", s.id(), "2.1")
+		}
+	}
+	s := newScene("handrolled", refund.ProfileFull)
+	renewed(s, "")
+	require.Empty(t, noWriteOfOldOwner(newTrial(s.Record, s.expect)))
+	s = newScene("handrolled", refund.ProfileFull)
+	renewed(s, s.id())
+	require.Len(t, noWriteOfOldOwner(newTrial(s.Record, s.expect)), 1, "its own waiting does")
 }
