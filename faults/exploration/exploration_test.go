@@ -17,8 +17,7 @@ import (
 
 var budget = evidence.Budget{CallTimeoutMS: 1500, LeaseMS: 1500, StartToCloseMS: 4000, WorkflowTaskTimeoutMS: 2000, BackoffMS: 100, BoundMS: 45_000}
 
-// stored reads a trace of the approved flow that a real run left: a line for each crossing, with process, point and fence. A
-// line "refused" before it marks one that the far side refused.
+// stored reads a trace of the approved flow that a real run left: a line for each crossing, with process, point and fence.
 func stored(t *testing.T, engine string) []evidence.Crossing {
 	t.Helper()
 	text, err := os.ReadFile("testdata/approved-" + engine + ".trace")
@@ -26,6 +25,7 @@ func stored(t *testing.T, engine string) []evidence.Crossing {
 	return crossings(t, strings.Split(strings.TrimSpace(string(text)), "\n")...)
 }
 
+// crossings reads such lines; a last word "refused" marks one that the far side refused, "died" one that was never let go.
 func crossings(t *testing.T, lines ...string) []evidence.Crossing {
 	t.Helper()
 	var trace []evidence.Crossing
@@ -34,11 +34,14 @@ func crossings(t *testing.T, lines ...string) []evidence.Crossing {
 		words := strings.Fields(line)
 		var point faults.Point
 		require.NoError(t, point.UnmarshalText([]byte(words[1])))
-		c := evidence.Crossing{Seq: int64(i + 1), Announcement: faults.Announcement{Process: words[0], Point: point, Operation: "op"}}
+		c := evidence.Crossing{Seq: int64(i + 1), Reply: faults.Continue, Announcement: faults.Announcement{Process: words[0], Point: point, Operation: "op"}}
 		for _, word := range words[2:] {
-			if word == "refused" {
+			switch word {
+			case "refused":
 				c.Detail = map[string]string{faults.DetailRefused: "task not found"}
-			} else {
+			case "died":
+				c.Reply = ""
+			default:
 				c.Fence = word
 			}
 		}
@@ -92,6 +95,12 @@ func TestAPlaceKnowsWhatADeadWorkerLeavesThere(t *testing.T) {
 func TestWhatWasRefusedDoesNotMoveTheRunOn(t *testing.T) {
 	places := Places(crossings(t, "a proposal.after", "a intent.before 1.0", "a outcome.before 1.0", "a outcome.after 1.0 refused", "b claim.before"), 0)
 	require.Equal(t, Sent, placed(t, places, "b", "claim.before", 1).Stage)
+}
+
+func TestWhoDiesBeforeARecordRecordsNothing(t *testing.T) {
+	places := Places(crossings(t, "a proposal.after", "a intent.before died", "b intent.before", "b outcome.before died", "c claim.before"), 0)
+	require.Equal(t, Unsent, placed(t, places, "b", "intent.before", 1).Stage)
+	require.Equal(t, Sent, placed(t, places, "c", "claim.before", 1).Stage)
 }
 
 func TestBetweenTheTwoSidesOfARecordNobodyElseCanBeSure(t *testing.T) {

@@ -61,6 +61,9 @@ func Places(trace []evidence.Crossing, after int64) []Place {
 	stage, storing, committing := Unproposed, false, false
 	for i, c := range trace {
 		refused := c.Detail[faults.DetailRefused] != ""
+		// Whoever is not let go dies at the point, and what it was about to do never happens; at the provider's commit that goes for
+		// the request, whose transaction is rolled back.
+		died := c.Reply == "" || c.Reply == faults.Abort
 		// Only the side of a record that its process has crossed tells what others may find. Between the two sides either may be so,
 		// for whoever stands elsewhere meanwhile.
 		at := stage
@@ -70,18 +73,18 @@ func Places(trace []evidence.Crossing, after int64) []Place {
 				at, stage = Unsent, Unsent
 			}
 		case faults.Point{Boundary: faults.Intent, When: faults.Before}:
-			if stage == Unsent {
+			if stage == Unsent && !died {
 				stage = Sent
 			}
 		case faults.Point{Boundary: faults.ProviderCommit, When: faults.Before}:
-			committing = true
+			committing = !died
 		case faults.Point{Boundary: faults.ProviderCommit, When: faults.After}:
 			if !refused && stage != Known {
 				at, stage = Committed, Committed
 			}
 			committing = false
 		case faults.Point{Boundary: faults.Outcome, When: faults.Before}:
-			storing = true
+			storing = !died
 		case faults.Point{Boundary: faults.Outcome, When: faults.After}:
 			if !refused {
 				at, stage = Known, Known
