@@ -27,7 +27,7 @@ var packages = []string{
 	"comparison",
 	"controls",
 	"evidence",
-	"faults", "faults/harness", "faults/inject", "faults/lossfs", "faults/scenarios", "faults/soak",
+	"faults", "faults/exploration", "faults/harness", "faults/inject", "faults/lossfs", "faults/scenarios", "faults/soak",
 	"handrolled",
 	"model",
 	"provider", "provider/ledger", "provider/server",
@@ -65,6 +65,10 @@ var reaches = []struct {
 	{
 		from: []string{"faults/scenarios", "faults/soak"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults"},
 		reason: "a scenario, and a trial drawn by lot, is data: it runs on any engine because it can name none",
+	},
+	{
+		from: []string{"faults/exploration"}, only: []string{"std", "golang.org/x/text/...", "refund", "faults", "evidence"},
+		reason: "what is explored is made from traces alone, and neither played nor judged there",
 	},
 	{
 		from: []string{"model"}, only: []string{"std", "golang.org/x/text/...", "refund"},

@@ -17,11 +17,11 @@ import (
 func AskServer(connection client.Client) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		info := activity.GetInfo(ctx)
-		run, err := connection.DescribeWorkflowExecution(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
+		run, err := connection.DescribeWorkflow(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 		if err != nil {
 			return true
 		}
-		for _, pending := range run.GetPendingActivities() {
+		for _, pending := range run.RawResponse.GetPendingActivities() {
 			if pending.GetActivityId() == info.ActivityID && pending.GetAttempt() == info.Attempt {
 				return true
 			}

@@ -57,7 +57,7 @@ func (t *trial) awaitLull(ctx context.Context, quiet silence) error {
 func (t *trial) awaitLanded(ctx context.Context, process string, quiet time.Duration) error {
 	child, err := t.processes.alive(process)
 	if err != nil {
-		return nil //nolint:nilerr // it has ended, and does nothing any more
+		return nil // it has ended, and does nothing any more
 	}
 	bound := time.NewTimer(landWithin)
 	defer bound.Stop()
