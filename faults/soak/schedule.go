@@ -207,7 +207,7 @@ func (d *draw) atProvider() {
 		if r.Point.When == faults.After {
 			actions = p.after
 		}
-		if d.doubles() && p.boundary == faults.ProviderRecv && r.Point.When == faults.Before {
+		if d.doubles(faults.ProviderRecv) && p.boundary == faults.ProviderRecv && r.Point.When == faults.Before {
 			actions = append([]faults.Action{faults.Duplicate}, actions...)
 		}
 		d.message(r, actions)
@@ -225,14 +225,17 @@ func (d *draw) disturbMessage() {
 	if r.Point.When == faults.After {
 		actions = p.after
 	}
-	if d.doubles() && p.boundary == faults.ProviderCall && r.Point.When == faults.Before {
+	if d.doubles(faults.ProviderCall) && p.boundary == faults.ProviderCall && r.Point.When == faults.Before {
 		actions = append([]faults.Action{faults.Duplicate}, actions...)
 	}
 	d.message(r, actions)
 }
 
-// doubles tells whether the network may deliver a send twice: toward a provider that knows none again, nobody promised anything.
-func (d *draw) doubles() bool { return d.promises.Idempotent }
+// doubles tells whether the network may deliver a send twice at a boundary: toward a provider that knows none again, nobody promised
+// anything. In one round it is always the same boundary, because the model of the rules (MODEL) knows one copy of a message.
+func (d *draw) doubles(at faults.Boundary) bool {
+	return d.promises.Idempotent && at == []faults.Boundary{faults.ProviderCall, faults.ProviderRecv}[d.Number%2]
+}
 
 func (d *draw) message(r faults.Rule, actions []faults.Action) {
 	if len(actions) == 0 {
