@@ -53,7 +53,7 @@ Each round's plan is saved before it is played. Every invariant is judged afterw
 The first round that violates an invariant ends the soak: its evidence is kept, and its plan is made smaller for as long as
 --shrink says, written to a file, and told as a sequence. "lab replay FILE" plays any plan again.
 
-A soak of both engines and all profiles writes report/soak.json and REPORT.md; any soak leaves soak.json in its directory.
+A soak of both engines and all profiles, by time and not by --rounds, that passes writes report/soak.json and REPORT.md; any soak leaves soak.json in its directory.
 Exit status 1 where a round violates an invariant or did not take place as planned.`,
 		Example: `  go run ./cmd/lab soak --seed 7 --minutes 30
   go run ./cmd/lab soak --engine handrolled --profile full --minutes 2 --jobs 2`,
@@ -307,7 +307,7 @@ func (f *soakFlags) publish(result evidence.Soak, dir string, stories []string, 
 	for _, e := range result.Engines {
 		open += len(e.Open)
 	}
-	if f.engine == "" && f.profile == "" && open == 0 {
+	if f.engine == "" && f.profile == "" && f.rounds == 0 && open == 0 {
 		if err := publishInstrument("soak", result); err != nil {
 			return err
 		}
