@@ -1,6 +1,8 @@
 package exploration
 
 import (
+	"slices"
+
 	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
@@ -42,7 +44,7 @@ func (t Trial) Expect(budget evidence.Budget) (faults.Expectation, error) {
 	}
 	for _, step := range plan.Steps() {
 		if KindOf(step.Process) == Client && (step.Do == faults.DoRequest || step.Do == faults.DoApprove || step.Do == faults.DoReject) {
-			if step.Do == faults.DoRequest || !t.spendsBudget() {
+			if (step.Do == faults.DoRequest || !t.spendsBudget()) && !t.locksFile() {
 				e.Answers[step.Process] = "" // however often it was asked before: everyone is told the one answer
 			}
 		}
@@ -53,6 +55,12 @@ func (t Trial) Expect(budget evidence.Budget) (faults.Expectation, error) {
 		}
 	}
 	return e, nil
+}
+
+// locksFile tells whether a worker is frozen inside the journal's transaction: a command may then be told that it cannot be
+// answered now.
+func (t Trial) locksFile() bool {
+	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return f.Action == faults.Freeze && f.Point.Boundary == faults.StoreCommit })
 }
 
 // spendsBudget tells whether the model's budget may be spent although nobody asked the model that often: each attempt that a
