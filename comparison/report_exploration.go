@@ -221,7 +221,7 @@ func explorationUnstable(x evidence.Exploration) string {
 		return ""
 	}
 	t.merge(2)
-	return "### Places that only some traces hold\n\nHow often a worker looks for work, or is told to try again, depends on who was faster. No fault is aimed at these; " +
+	return "### Places that only some traces hold\n\nHow often a worker looks for work, and how much one workflow task takes in, depends on who was faster. No fault is aimed at these; " +
 		"they are hit where they come before or after another place.\n\n" + t.String()
 }
 
