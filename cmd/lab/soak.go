@@ -69,12 +69,12 @@ Exit status 1 where a round violates an invariant or did not take place as plann
 	flags.StringVar(&f.engine, "engine", "", "only this engine: temporal or handrolled")
 	flags.StringVar(&f.profile, "profile", "", "only this provider profile (default: drawn for each round, full most often)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of every draw")
-	flags.Float64Var(&f.minutes, "minutes", 5, "how long rounds are begun, on each engine")
+	flags.Float64Var(&f.minutes, "minutes", 5, "how long rounds are begun; both engines at the same time")
 	flags.IntVar(&f.rounds, "rounds", 0, "end after so many rounds on each engine; 0: only --minutes counts")
 	flags.IntVar(&f.first, "first", 1, "number of the first round")
 	flags.IntVar(&f.refunds, "refunds", 40, "in each round")
 	flags.IntVar(&f.faults, "faults", 24, "rules drawn for each round, beside those that hit clients; about half of them hit")
-	flags.IntVar(&f.jobs, "jobs", 3, "rounds at a time")
+	flags.IntVar(&f.jobs, "jobs", 3, "rounds at a time, on each engine")
 	flags.BoolVar(&f.goOn, "go-on", false, "play to the end although a round has violated an invariant; the first one is made smaller then")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Minute, "how long a round that fails is made smaller; 0 leaves it as it is")
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this soak (default: a new one below runs/)")
@@ -159,13 +159,23 @@ func (f *soakFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 		Command: commandLine(), Machine: machine(), Versions: versions(), Budget: budget, StartedAt: refund.At(time.Now()),
 		Seed: f.seed, Minutes: f.minutes, Refunds: f.refunds, Faults: f.faults, Jobs: f.jobs,
 	}
-	var stories []string
-	for _, engine := range engines {
+	// The engines share nothing but the machine, so their rounds are played side by side.
+	soakers := make([]*soaker, len(engines))
+	group, playing := errgroup.WithContext(ctx)
+	for i, engine := range engines {
 		s := &soaker{soakFlags: *f, bench: b, dir: dir, log: log, began: time.Now(), sum: evidence.SoakEngine{Engine: engine}}
-		if err := s.play(ctx); err != nil {
+		soakers[i] = s
+		group.Go(func() error {
+			err := s.play(playing)
+			s.sum.ElapsedMS = time.Since(s.began).Milliseconds()
 			return err
-		}
-		s.sum.ElapsedMS = time.Since(s.began).Milliseconds()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var stories []string
+	for _, s := range soakers {
 		if s.failed != nil {
 			story, err := s.explain(ctx)
 			if err != nil {
