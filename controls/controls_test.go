@@ -36,7 +36,7 @@ func TestATextThatIsNotThereOnceIsAnError(t *testing.T) {
 
 func TestEveryControlSaysWhatItIsAndWhereItMustShow(t *testing.T) {
 	cells := map[string]bool{}
-	for _, e := range scenarios.Matrix().Cells {
+	for _, e := range scenarios.All().Cells {
 		if e.NotApplicable == "" {
 			cells[e.Scenario+"/"+e.Engine+"/"+e.Profile] = true
 		}

@@ -67,7 +67,7 @@ func newWorkshop(ctx context.Context, b *bench, kept *keptControls, jobs int, lo
 		bench: b, root: root, kept: kept, cells: map[evidence.Cell]faults.Expectation{}, log: log, began: time.Now(),
 		building: make(chan struct{}, buildsAtOnce), playing: make(chan struct{}, jobs),
 	}
-	for _, expectation := range scenarios.Matrix().Cells {
+	for _, expectation := range scenarios.All().Cells {
 		w.cells[comparison.CellOf(expectation)] = expectation
 	}
 	return w, nil

@@ -25,7 +25,9 @@ type scenario struct {
 	profiles []refund.ProfileName
 	// unlike names the engines that lack what the scenario breaks, and says why.
 	unlike map[string]string
-	build  func(cell) trial
+	// further tells that it waits too long, or is too much like another one, to be part of every run.
+	further bool
+	build   func(cell) trial
 }
 
 // cell is what a scenario is built for.
@@ -53,21 +55,39 @@ var (
 	withLocal = append(slices.Clone(networked), refund.ProfileLocal)
 )
 
-// catalogue holds the scenarios in the order of the report.
-var catalogue = slices.Concat(commits, workers, decisions, cancels, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer)
+// catalogue holds all scenarios in the order of the report.
+var catalogue = slices.Concat(commits, workers, decisions, cancels, keys, expiries, orderChanges, windows, models, people, answers, notices, contended, closings, misuses, toProvider, toModel, toServer,
+	further(crowds), further(furtherTakeovers), further(furtherClocks), further(furtherToProvider), further(furtherToModel), further(furtherToServer), further(eachCompletion), further(serverKilled), further(serverGone))
 
-// extended holds scenarios that wait too long, or resemble another one too much, to be part of every run.
-var extended = slices.Concat(crowds, furtherTakeovers, furtherClocks, furtherToProvider, furtherToModel, furtherToServer, eachCompletion, serverKilled, serverGone)
+// further marks scenarios that are part of the extended matrix alone.
+func further(list []scenario) []scenario {
+	marked := slices.Clone(list)
+	for i := range marked {
+		marked[i].further = true
+	}
+	return marked
+}
 
 // Matrix is every cell that a run of the suite must show.
-func Matrix() faults.Matrix { return matrixOf(catalogue) }
+func Matrix() faults.Matrix { return matrixOf(false) }
 
 // Extended is every cell that an extended run must show.
-func Extended() faults.Matrix { return matrixOf(extended) }
+func Extended() faults.Matrix { return matrixOf(true) }
 
-func matrixOf(list []scenario) faults.Matrix {
+// All is both together.
+func All() faults.Matrix {
+	matrix, extended := Matrix(), Extended()
+	matrix.Scenarios = append(matrix.Scenarios, extended.Scenarios...)
+	matrix.Cells = append(matrix.Cells, extended.Cells...)
+	return matrix
+}
+
+func matrixOf(further bool) faults.Matrix {
 	var matrix faults.Matrix
-	for _, s := range list {
+	for _, s := range catalogue {
+		if s.further != further {
+			continue
+		}
 		matrix.Scenarios = append(matrix.Scenarios, s.ScenarioText)
 		for _, engine := range []string{temporal, handrolled} {
 			for _, profile := range s.profiles {
@@ -83,7 +103,7 @@ func matrixOf(list []scenario) faults.Matrix {
 // PlanOf returns what the harness plays for a scenario on an engine under a profile; the arm only decides which of its steps
 // and whether its schedule is played.
 func PlanOf(name, engine, profile, arm string) (faults.Plan, error) {
-	for _, s := range slices.Concat(catalogue, extended) {
+	for _, s := range catalogue {
 		if s.Name != name || !slices.Contains(s.profiles, refund.ProfileName(profile)) {
 			continue
 		}

@@ -57,6 +57,7 @@ var clocks = []scenario{
 			Title: "The host's clock goes forward ten minutes during a lease",
 			About: "A worker's request stands at the provider's door when the host's clock goes forward ten minutes: every lease is over at once, also this one, whose owner is well. Somebody takes the run over and sends the same operation; whatever the old claim brings is refused.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			expect := c.ends(confirmed(2, 3))
@@ -76,6 +77,7 @@ var clocks = []scenario{
 			Title: "The host's clock goes forward ten minutes during the time to decide",
 			About: "The time to decide has minutes left when the host's clock goes forward ten. The journal goes by that clock: the approval that follows is too late, and nothing is sent. Temporal's server, which has a clock of its own, counts its minutes to their end: the approval is in time.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			return c.early(only(fault, hostClock(tenMinutes)), within("r1", soon, anHour))
@@ -87,6 +89,7 @@ var clocks = []scenario{
 			Title: "The host's clock goes forward ten minutes during the time to commit",
 			About: "Approved in time, the worker dies before it sends anything, and the host's clock goes forward ten minutes, past the time to commit. The check right before the send goes by that clock: nothing is sent.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			return trial{
@@ -102,6 +105,7 @@ var clocks = []scenario{
 			Title: "One process alone reads ten minutes ahead, during another's lease",
 			About: "The assumption of one clock is broken: a second worker whose clock is ten minutes ahead starts while the first one's request stands at the provider's door, and takes its lease for over. Two workers believe in the run, the ledger holds one entry, and what the robbed one brings is refused.",
 		},
+		further:  true,
 		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			end, until := confirmed(2, 3), over("", "r1")
@@ -121,6 +125,7 @@ var clocks = []scenario{
 			Title: "The command that approves reads ten minutes ahead",
 			About: "A person has minutes left to decide, and the clock of the command that approves is ten minutes ahead. The journal takes the highest time that anybody reads: the approval is told that it is too late, earlier than it should be. Temporal takes no time from a client.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			return c.early(only(fault, clockOf("bob", tenMinutes)), within("r1", soon, anHour))

@@ -14,6 +14,7 @@ var contended = []scenario{
 			Title: "A decision while another process holds the write lock",
 			About: "One run's outcome stands before its commit, with the journal's write lock in hand, while a person approves another run. That transaction waits for the lock and then stands on what is there: the person gets an answer, and no error of a store.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
 		build: func(c cell) trial {
@@ -38,6 +39,7 @@ var contended = []scenario{
 			Title: "Two refunds inside the provider at once",
 			About: "Two refunds of which the order can bear one: the first stands before its commit inside the provider's transaction when the second arrives there. What the second is checked against must be what it commits on: it is refused.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			first, second := request("r1"), request("r2")
@@ -63,6 +65,7 @@ var contended = []scenario{
 			Title: "A renewal comes when another worker holds the run",
 			About: "A worker is frozen in its renewal until its lease is over and another has claimed the run; then it is let go while the other holds the lease. The renewal must not prolong what is not its own.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		unlike:   map[string]string{temporal: "an attempt is not renewed: its time-out ends it, and a heartbeat of an attempt that is over is refused by the server"},
 		build: func(c cell) trial {
@@ -90,6 +93,7 @@ var contended = []scenario{
 			Title: "A decision arrives while the run closes",
 			About: "The refund is done and the last thing that the worker records about it is on its way when another person approves. That decision was taken in, so it gets its one verdict: it was not needed.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			closing := rule("closing", faults.Notified, faults.Before, 1, "a", faults.Hold)
@@ -114,6 +118,7 @@ var contended = []scenario{
 			Title: "The request and an approval are repeated when the run is over",
 			About: "The refund is done and its run closed. Then the caller repeats the request, and another person approves. The answer is final for its request id: the repetition finds the run that was, and the approval was not needed.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			again := request("r1")

@@ -88,6 +88,7 @@ var toProvider = []scenario{
 			Title: "A stored refusal is given again",
 			About: "A request is refused by the balance, the refusal is stored, and its answer is lost. Read again, the order no longer bears the refund, which could be our own success; so the provider is asked, and gives the refusal that it stored.",
 		},
+		further:  true,
 		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileRetention},
 		build: func(c cell) trial {
 			t := c.overtaken()
@@ -149,6 +150,7 @@ var toProvider = []scenario{
 			Title: "The connection is cut after the commit",
 			About: "The provider has committed, and before it can answer the worker's connections are reset, and new ones at once, until the line carries again.",
 		},
+		further:  true,
 		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			expect := c.ends(c.afterLostAnswer())
@@ -301,6 +303,7 @@ var toModel = []scenario{
 			Title: "The model takes requests and never answers, until the budget is spent",
 			About: "Each request to the model is taken, billed and never answered. Its time-out ends the wait; when the budget is spent, the request is rejected and nobody is asked.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			expect := c.ends(rejected(refund.CodeProposalFailed, 0, 0))

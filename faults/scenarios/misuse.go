@@ -13,6 +13,7 @@ var misuses = []scenario{
 			Title: "The same request id in another currency",
 			About: "A request id is used again with everything equal but the currency. That is another refund: a conflict.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			other := request("r1")
@@ -48,6 +49,7 @@ var misuses = []scenario{
 			Title: "The model names a larger amount",
 			About: "The model's first answer names more than was asked for. It costs one call of the budget and changes nothing: the second answer is the one that counts, and what was asked for is refunded.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			expect := c.ends(confirmed(1, 1))
@@ -69,6 +71,7 @@ var misuses = []scenario{
 			Title: "The model answers nothing but errors",
 			About: "Every call ends with status 500. Each is one of the budget, and nobody tries again behind the budget's back: when it is spent, the request is rejected.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			expect := c.ends(rejected(refund.CodeProposalFailed, 0, 0))
@@ -93,6 +96,7 @@ var misuses = []scenario{
 			Title: "The provider cuts the connection after its commit",
 			About: "The provider has committed and ends the connection without an answer. Nobody below the engine may send the request again: what happens next is the engine's decision.",
 		},
+		further:  true,
 		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLookup, refund.ProfileOpaque},
 		build: func(c cell) trial {
 			return trial{

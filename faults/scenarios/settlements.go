@@ -24,6 +24,7 @@ var closings = []scenario{
 			Title: "A person closes what has happened",
 			About: "The worker dies after the provider has committed and before it is told, and a person settles by close. The close returns the receipt that is there: the refund is confirmed.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			return c.closedAfterCrash(faults.After, confirmed(1, 1))
@@ -35,6 +36,7 @@ var closings = []scenario{
 			Title: "A person closes while a request is on its way",
 			About: "A worker is frozen right before its call, past its lease or attempt, and a person settles by close: rejected. Then the worker is let go and its request reaches the provider while the approval is still valid. It is refused.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			expect := c.ends(rejected(refund.CodeClosed, 1, 1+c.zombies()))

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+
 	"refundlab/faults"
 	"refundlab/refund"
 )
@@ -8,16 +10,17 @@ import (
 // staleResults hold back what a worker has found out until its lease or attempt is over and the run has been taken up again, by
 // the same worker, which is the only one. Then the old result arrives: its owner's name is the new owner's, the new lease or
 // attempt is in force, and only the generation, or the task that was handed out, tells that it is not the new owner's.
-var staleResults = []scenario{
+var staleResults = slices.Concat(further([]scenario{
 	stale(faults.Proposal, "stale-proposal", "A proposal arrives after the model was asked again",
 		"The worker has the model's answer and its record is held back until the step is taken up again and the model has answered once more. The old answer is refused, the new one is the run's proposal, and both are on the bill."),
 	stale(faults.Intent, "stale-intent", "An intent arrives after the run was taken up again",
 		"The worker's record that it is about to send is held back until the run is taken up again, by the same worker. The old record is refused and nothing is sent on its strength: one send, under the new one."),
 	stale(faults.Observed, "stale-observation", "An answer that decides nothing arrives after the run was taken up again",
 		"The answer to the send is lost, and the worker's note of that is held back until the operation was sent again and that answer is lost as well. The old note is refused."),
+}), []scenario{
 	stale(faults.Outcome, "stale-outcome", "A result arrives after the same worker has claimed the run again",
 		"The worker has the receipt, and its record is held back until the same worker has claimed the run again and has found the receipt a second time. The old record is refused although its owner is the one who holds the run: a claim is not known by its owner's name."),
-}
+})
 
 // stale builds one of them. The old record is let go while the new one stands at the same point, and is answered before the
 // new one goes on.
@@ -107,6 +110,7 @@ var takeovers = []scenario{
 			Title: "A renewal comes when somebody else has finished",
 			About: "The worker's renewal is held back until another has taken over and finished, on Temporal until the next attempt's proposal is recorded. The renewal is refused and changes nothing of what is there by then.",
 		},
+		further:  true,
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			if c.engine == temporal {
