@@ -74,7 +74,7 @@ func TestExploreHitsPlacesAndGoesOnWhereItEnded(t *testing.T) {
 		known += p.Known
 	}
 	require.Equal(t, 4, hit)
-	require.Greater(t, known, 10)
+	require.GreaterOrEqual(t, known, 8, "decision, answer, notice and its record, each on both sides")
 
 	// A line that was cut off, and one that is gone, are played again; nothing else is.
 	path := filepath.Join(dir, resultsFile)
@@ -85,7 +85,7 @@ func TestExploreHitsPlacesAndGoesOnWhereItEnded(t *testing.T) {
 	second, log := slice(t, "--resume", dir)
 	require.Equal(t, 1, strings.Count(log, " pass "), log)
 	require.Equal(t, first.Asked, second.Asked)
-	require.Equal(t, len(first.Groups), len(second.Groups))
+	require.Len(t, second.Groups, len(first.Groups))
 }
 
 func TestExploreKeepsWhatCanPlayAFailedTrialAgain(t *testing.T) {
