@@ -234,12 +234,12 @@ var specification = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{register{}} },
 	Step: func(state, input, output any) []any {
 		var next []any
-		for _, r := range state.(register).step(input.(question), output.(answer)) {
+		for _, r := range state.(register).step(input.(question), output.(answer)) { //nolint:errcheck // porcupine hands back what it was given
 			next = append(next, r)
 		}
 		return next
 	},
-	Equal: func(a, b any) bool { return a.(register).equal(b.(register)) },
+	Equal: func(a, b any) bool { return a.(register).equal(b.(register)) }, //nolint:errcheck // the same
 }
 
 func (r register) equal(o register) bool {

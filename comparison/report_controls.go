@@ -60,7 +60,7 @@ func groupTrials(trials []evidence.ControlTrial) [][]string {
 		if len(named) == 0 {
 			reported = "(" + strings.Join(t.Expected, " or ") + " expected)"
 		}
-		rows.add(fmt.Sprintf("`%s`", t.Scenario), string(t.Profile), t.Engine, strings.TrimSpace(reported+" "+strings.Join(others, " ")), verdict)
+		rows.add("`"+t.Scenario+"`", string(t.Profile), t.Engine, strings.TrimSpace(reported+" "+strings.Join(others, " ")), verdict)
 	}
 	rows.merge(2) // engines
 	rows.merge(1) // profiles

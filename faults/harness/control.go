@@ -23,25 +23,26 @@ type control struct{ address func() string }
 const maxWorld = 64 << 20
 
 func (c control) post(ctx context.Context, path string, body any) error {
-	_, _, err := c.call(ctx, http.MethodPost, path, body)
+	_, err := c.call(ctx, http.MethodPost, path, body)
 	return err
 }
 
 // call makes one request; a status of 400 and above is an error that carries what the provider said. While nobody answers, because
 // a fault has killed the provider and it is being started again, the request is made again: none of them says more the second time.
-func (c control) call(ctx context.Context, method, path string, body any) (status int, content []byte, err error) {
+func (c control) call(ctx context.Context, method, path string, body any) (content []byte, err error) {
 	again := time.NewTicker(controlPause)
 	defer again.Stop()
 	for deadline := time.Now().Add(readyWithin); ; {
+		var status int
 		status, content, err = c.try(ctx, method, path, body)
 		down := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 		if status != 0 || !down || time.Now().After(deadline) {
-			return status, content, err
+			return content, err
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return status, content, err
+			return content, err
 		}
 	}
 }
@@ -124,7 +125,7 @@ func (c control) evidence(ctx context.Context) (world evidence.Provider, err err
 	if err := c.post(ctx, "/control/quiesce", map[string]any{"deadline_ms": signalWithin.Milliseconds()}); err != nil {
 		return world, err
 	}
-	_, content, err := c.call(ctx, http.MethodGet, "/control/evidence", nil)
+	content, err := c.call(ctx, http.MethodGet, "/control/evidence", nil)
 	if err != nil {
 		return world, err
 	}

@@ -83,7 +83,8 @@ func (v *volumes) sync(name string) error {
 // power carries out a power cut or an inspection and answers the process at the point, if it lives. What could not be done is
 // its proof.
 func (t *trial) power(f *firing) {
-	proof, err := "inspected", error(nil)
+	var err error
+	proof := "inspected"
 	reply := faults.Reply{Action: faults.Continue}
 	if f.Action == faults.PowerCut {
 		proof = "power lost"

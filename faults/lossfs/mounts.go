@@ -126,7 +126,7 @@ func Probe() error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(dir)
+	defer func() { _ = os.Remove(dir) }() // an empty directory that stays is no answer to the question
 	v, err := Mount(dir, nil)
 	if err != nil {
 		return fmt.Errorf("%w (mounting needs root and the right to mount)", err)
