@@ -62,8 +62,10 @@ type Trace struct {
 	ClockMoved bool
 }
 
-// Slack is how far the time at which something was announced may lie from the time by which it was decided, in milliseconds.
-const Slack = 2000
+// Slack is how far the time at which something was announced may lie from the time by which it was decided, in milliseconds:
+// a workflow task decides by the time at which it began, and may complete until its time-out of two seconds, of which the server
+// takes notice a second later.
+const Slack = 3500
 
 // node is one state in which the run can be: a state of the model, how much of the record is written, and which requests the
 // provider has decided on.
