@@ -95,15 +95,15 @@ func machineText(m evidence.Machine) string {
 func limits(Result) string {
 	return `## Assumptions and limits
 
-- SIGKILL ends a process and nothing else. What the operating system had taken over was kept, so no trial tests ` + "`fsync`" + `, and none
-  tests a disk, a power cut or a lost file.
-- One host, and its one clock for all processes. Clocks that disagree are outside.
+- SIGKILL ends a process and nothing else. What the operating system had taken over was kept, so no scenario tests ` + "`fsync`" + `; power
+  failures have an instrument of their own. A disk that lies, and two machines that lose power at once, are not tested.
+- One host. The scenarios ` + "`clock-*`" + ` step its clock or that of one process; the Temporal server's own clock is never stepped.
 - The provider keeps the promises of its profile, and breaks none that it never made. It is a simulator with a real file and a
   real ledger, not a bank.
 - The model is a simulator whose answers differ at each call. What a real model says does not matter to any check here.
 - Faults hit at the announced points, one schedule a trial, and each trial was played once in this run: this is no statement about
   probabilities, and the times are single samples.
-- The schedules are those of the catalogue. A crash at a place that has no point was not tried.
+- The schedules are those of the catalogue. The other places are the exploration's business; one that has no point was not tried.
 - Time-outs are far shorter than anyone would run with. They make waiting short and change no order of events.
 - A violation is found only where a check looks. The checks are in ` + "`comparison/`" + `, one function for each invariant.
 
