@@ -24,7 +24,7 @@ func unknownOnlyWherePermitted(t *trial) []string {
 		if r.end.UnknownBecause == "" {
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest, and the matrix permits no UNKNOWN here", r.name))
 		}
-		if f.Conflict != "" { // permitted under every profile
+		if f.Conflict != "" || f.PresumedAbsent != nil { // permitted under every profile: nothing may be sent or asked any more
 			continue
 		}
 		authorised := f.Lapsed == "" && t.Trial.EndedAt < f.Intake.At+refund.Instant(f.Intake.Terms.CommitWithin)
@@ -35,7 +35,7 @@ func unknownOnlyWherePermitted(t *trial) []string {
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s, where a close always tells", r.name, t.Trial.Profile))
 		case t.promise.idempotent && authorised && retained:
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s although the same operation may still be sent", r.name, t.Trial.Profile))
-		case t.promise.strongLookup && f.PresumedAbsent == nil && t.knownAtProvider(r.id):
+		case t.promise.strongLookup && t.knownAtProvider(r.id):
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s although a look-up would show its result", r.name, t.Trial.Profile))
 		}
 	}

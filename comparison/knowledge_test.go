@@ -29,6 +29,10 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 		{name: "unknown under lenient while it may be sent", profile: refund.ProfileLenient, change: func(s *scene) { s.unknown() }, verdict: Fail, checks: []string{"I4"}},
 		{name: "unknown under lenient after the time to commit", profile: refund.ProfileLenient, change: lapsed, verdict: Pass},
 		{name: "unknown under retention while it may be sent", profile: refund.ProfileRetention, change: func(s *scene) { s.unknown() }, verdict: Fail, checks: []string{"I4"}},
+		{name: "unknown under retention after a person presumed absence", profile: refund.ProfileRetention, change: func(s *scene) {
+			s.unknown()
+			s.change("r1", func(e *refund.Export) { e.View.Facts.PresumedAbsent = &refund.Settlement{By: "dora"} })
+		}, verdict: Pass},
 		{name: "unknown under retention after retention", profile: refund.ProfileRetention, change: func(s *scene) {
 			s.unknown()
 			s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.Retention = 3000 })

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"refundlab/evidence"
 	"refundlab/faults"
 )
 
@@ -145,6 +147,9 @@ func (t *trial) settled(operation string) bool {
 			arrived = max(arrived, c.Seq)
 		}
 	}
+	if t.inside(operation) {
+		return false
+	}
 	if arrived == 0 && t.trace.last(faults.Point{Boundary: faults.Intent, When: faults.After}, operation) == nil {
 		return false // nothing was ever to be sent
 	}
@@ -157,4 +162,25 @@ func (t *trial) settled(operation string) bool {
 	}
 	// That somebody asks again shows that the answer decided nothing; after one ask the run may be about to end.
 	return t.trace.asksAgain(arrived, faults.LookupCall, operation)
+}
+
+// inside tells whether a submit has arrived at the provider and has not been dealt with, because it waits for the ledger behind one
+// that is held: whoever asks meanwhile sees nothing of it. The lock is held.
+func (t *trial) inside(operation string) bool {
+	at := func(b faults.Boundary, w faults.When) []*evidence.Crossing {
+		return t.trace.about[about{faults.Point{Boundary: b, When: w}, operation}]
+	}
+	for _, c := range at(faults.ProviderRecv, faults.Before) {
+		of := func(o *evidence.Crossing) bool { return o.Seq > c.Seq && o.Fence == c.Fence }
+		switch {
+		case c.Reply == faults.Refuse, c.Reply == faults.Drop:
+		case slices.ContainsFunc(at(faults.ProviderRecv, faults.After), of):
+		case slices.ContainsFunc(at(faults.ProviderCommit, faults.Before), func(o *evidence.Crossing) bool { return of(o) && o.Reply == faults.Abort }):
+		case slices.ContainsFunc(at(faults.ProviderCall, faults.After), func(o *evidence.Crossing) bool { return of(o) && o.Detail[faults.DetailStatus] != "error" }):
+		case t.providerBegan > c.Seq: // another process: what the one before held was rolled back
+		default:
+			return true
+		}
+	}
+	return false
 }

@@ -41,7 +41,9 @@ func TestTrialIsAtRest(t *testing.T) {
 		{"not when only its outcome is recorded", []string{"outcome.after"}, false},
 		{"not while a submit was not asked about", []string{"intent.after", "provider-received.before"}, false},
 		{"when it asks a second time later than the last submit arrived",
-			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after", "lookup-call.before"}, true},
+			[]string{"intent.after", "provider-received.before", "provider-received.after", "lookup-call.before", "lookup-call.after", "observation.after", "lookup-call.before"}, true},
+		{"not when it asks again while the submit waits inside the provider",
+			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after", "lookup-call.before"}, false},
 		{"not when it has asked once, whose answer may be its end",
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "observation.after"}, false},
 		{"not when the first ask was sent before a late submit arrived",
@@ -65,7 +67,7 @@ func TestTrialIsAtRest(t *testing.T) {
 
 func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
 	for status, rests := range map[string]bool{"error": false, "503": false, "200": true, "404": true} {
-		trial := history("intent.after", "provider-received.before", "lookup-call.before")
+		trial := history("intent.after", "provider-received.before", "provider-received.after", "lookup-call.before")
 		trial.trace.cross(faults.Announcement{Process: "a", Point: point("lookup-call.after"), Operation: id, Detail: map[string]string{faults.DetailStatus: status}}, nil)
 		trial.trace.cross(faults.Announcement{Process: "a", Point: point("lookup-call.before"), Operation: id}, nil)
 		require.Equal(t, rests, trial.rests(), status)
@@ -73,7 +75,7 @@ func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
 }
 
 func TestAskOfAnotherProcessShowsNoRest(t *testing.T) {
-	trial := history("intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after") // and a dies with the answer
+	trial := history("intent.after", "provider-received.before", "provider-received.after", "lookup-call.before", "lookup-call.after") // and a dies with the answer
 	ask := func(p string) {
 		trial.trace.cross(faults.Announcement{Process: "b", Point: point(p), Operation: id}, nil)
 	}

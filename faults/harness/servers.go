@@ -69,6 +69,11 @@ func (t *trial) serve(ctx context.Context, name string) error {
 		return err
 	}
 	t.reach(name, address)
+	if name == faults.LineProvider {
+		t.trace.mu.Lock()
+		t.providerBegan = child.record.StartSeq
+		t.trace.mu.Unlock()
+	}
 	return nil
 }
 

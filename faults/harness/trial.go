@@ -47,6 +47,8 @@ type trial struct {
 	order   []string        // of those names
 	reacted map[string]bool // rules whose reaction is done
 	resting bool            // the script has come to where it waits for rest
+	// providerBegan is when the provider was started last.
+	providerBegan int64
 	rest    int64
 }
 
