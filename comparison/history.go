@@ -124,6 +124,9 @@ func (t *trial) callsOf(r run) []call {
 		return nil // who asked for it is not in the evidence, so neither is its history
 	}
 	calls = slices.DeleteFunc(calls, func(c call) bool { return c.open && c.input.verb == "decide" && !mentioned(c, calls, r) })
+	if r.absent && t.Trial.Broken != "" {
+		return calls // what a trial that broke off did not read is no answer
+	}
 	export := call{process: "the export", begin: last + 1, end: last + 2, input: question{verb: "read"}, output: readOf(r.export.View)}
 	if r.absent {
 		export.output = told{code: string(refund.CodeNotFound)}

@@ -157,8 +157,10 @@ func (t *trial) settled(operation string) bool {
 		return false // somebody has still to be told, whatever a worker that was frozen still asks
 	}
 	if closing := t.trace.last(faults.Point{Boundary: faults.CloseCall, When: faults.Before}, operation); closing != nil && closing.Seq > arrived {
+		// A close tells, if its answer comes. One that was answered and still decided nothing is a conflict, which nobody asks about.
+		answer := t.trace.last(faults.Point{Boundary: faults.CloseCall, When: faults.After}, operation)
 		recorded := t.trace.last(faults.Point{Boundary: faults.Observed, When: faults.After}, operation)
-		return recorded != nil && recorded.Seq > closing.Seq
+		return answer != nil && answer.Seq > closing.Seq && answered(answer) && recorded != nil && recorded.Seq > answer.Seq
 	}
 	// That somebody asks again shows that the answer decided nothing; after one ask the run may be about to end.
 	return t.trace.asksAgain(arrived, faults.LookupCall, operation)
@@ -183,4 +185,10 @@ func (t *trial) inside(operation string) bool {
 		}
 	}
 	return false
+}
+
+// answered tells whether the caller got the far side's own word at the after side of its call.
+func answered(c *evidence.Crossing) bool {
+	status := c.Detail[faults.DetailStatus]
+	return c.Reply != faults.Lose && status != "error" && status < "500"
 }

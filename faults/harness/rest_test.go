@@ -140,3 +140,29 @@ func TestOnlyARunThatIsLeftToAPersonRestsSoon(t *testing.T) {
 		})
 	}
 }
+
+func TestRunThatClosesRestsOnceTheCloseWasAnsweredAndDecidedNothing(t *testing.T) {
+	closing := func(t *trial, status string, reply faults.Action) {
+		t.trace.cross(faults.Announcement{Process: "a", Point: point("close-call.before"), Operation: id}, nil)
+		if status != "" {
+			c, _ := t.trace.cross(faults.Announcement{Process: "a", Point: point("close-call.after"), Operation: id, Detail: map[string]string{faults.DetailStatus: status}}, nil)
+			t.trace.answered(c, reply)
+		}
+		t.trace.cross(faults.Announcement{Process: "a", Point: point("observation.after"), Operation: id}, nil)
+	}
+	for _, c := range []struct {
+		name, status string
+		reply        faults.Action
+		rests        bool
+	}{
+		{"a conflict", "200", faults.Continue, true},
+		{"refused on its way", "", "", false},
+		{"its answer lost", "200", faults.Lose, false},
+		{"no connection", "error", faults.Continue, false},
+		{"the provider failed", "500", faults.Continue, false},
+	} {
+		trial := history("intent.after")
+		closing(trial, c.status, c.reply)
+		require.Equal(t, c.rests, trial.rests(), c.name)
+	}
+}

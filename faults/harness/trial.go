@@ -49,7 +49,7 @@ type trial struct {
 	resting bool            // the script has come to where it waits for rest
 	// providerBegan is when the provider was started last.
 	providerBegan int64
-	rest    int64
+	rest          int64
 }
 
 // run is a request as the script knows it.

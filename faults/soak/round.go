@@ -156,5 +156,4 @@ func (d *draw) world() {
 	if d.Profile == refund.ProfileRetention && d.chance(50) {
 		d.plan.World.RetentionMS = remembered
 	}
-	d.plan.World.OwnServer = d.Engine == temporal && d.chance(20)
 }

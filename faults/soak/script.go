@@ -42,14 +42,24 @@ func (d *draw) script() {
 		d.mend()
 	}
 	d.ask(d.runs, false) // somebody patient asks again about everything, and sees how it ended
+	var last []string
 	for _, r := range d.runs {
 		if !r.undecided {
 			d.say(proposed(r.name))
-			d.background(faults.Step{Do: faults.DoApprove, Run: r.name, By: "zoe", Decision: "d-last", Args: []string{"--wait", waiting}})
+			last = append(last, d.background(r.lastDecision()))
 			r.decided = append(r.decided, "d-last")
 		}
 		if d.chance(40) {
 			d.read(r)
+		}
+	}
+	// Who was told that a frozen worker holds the store says it once more; to everybody else it says the same as before.
+	for _, name := range last {
+		d.say(faults.Step{Do: faults.DoJoin, Process: name})
+	}
+	for _, r := range d.runs {
+		if !r.undecided {
+			d.background(r.lastDecision())
 		}
 	}
 	if d.Profile == refund.ProfileStale {
@@ -71,6 +81,11 @@ func (d *draw) background(s faults.Step) string {
 // proposed waits until a person has something to decide on, or nothing comes any more.
 func proposed(run string) faults.Step {
 	return faults.Step{Do: faults.DoAwait, Point: faults.Point{Boundary: faults.Proposal, When: faults.After}, Run: run, QuietMS: quiet}
+}
+
+// lastDecision is the approval of somebody who sees to it that every run is decided.
+func (r *run) lastDecision() faults.Step {
+	return faults.Step{Do: faults.DoApprove, Run: r.name, By: "zoe", Decision: "d-last", Args: []string{"--wait", waiting}}
 }
 
 // ask says requests, the impatient ones several times and disturbed by faults. Each is also said by a client whom no fault hits.
@@ -172,9 +187,6 @@ func (d *draw) disturb() {
 		d.say(cut)
 		cut.Do = faults.DoRestore
 		d.broken = append(d.broken, cut)
-	case d.plan.World.OwnServer && d.chance(30):
-		d.say(faults.Step{Do: faults.DoKill, Process: faults.LineServer})
-		d.say(faults.Step{Do: faults.DoRestart, Process: faults.LineServer})
 	}
 }
 
