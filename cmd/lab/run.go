@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -230,14 +231,10 @@ func (f *runFlags) publish(dir, root string, result comparison.Result) (path str
 		if err := pack(root, extendedPack); err != nil {
 			return "", err
 		}
-		return path, os.WriteFile(path, text, 0o644)
+		return path, errors.Join(os.WriteFile(path, text, 0o644), writeReport())
 	}
 	if err := pack(root, evidencePack); err != nil {
 		return "", err
 	}
-	published, err := readPublished(reportDir)
-	if err != nil {
-		return "", err
-	}
-	return reportFile, os.WriteFile(reportFile, published.report, 0o644)
+	return reportFile, writeReport()
 }
