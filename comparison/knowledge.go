@@ -35,11 +35,24 @@ func unknownOnlyWherePermitted(t *trial) []string {
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s, where a close always tells", r.name, t.Trial.Profile))
 		case t.promise.idempotent && authorised && retained:
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s although the same operation may still be sent", r.name, t.Trial.Profile))
-		case t.promise.strongLookup && t.knownAtProvider(r.id):
+		case t.promise.strongLookup && t.knownAtProvider(r.id) && t.askedSince(r.id):
 			violations = append(violations, fmt.Sprintf("run %s is UNKNOWN at rest under %s although a look-up would show its result", r.name, t.Trial.Profile))
 		}
 	}
 	return violations
+}
+
+// askedSince tells whether the run was asked about later than the last submit was dealt with. A run may rest in silence while its
+// next ask is far away; what it would hear then, nobody knows yet.
+func (t *trial) askedSince(id refund.OperationID) bool {
+	var dealt int64
+	for _, when := range []faults.When{faults.Before, faults.After} {
+		for _, c := range t.crossings(faults.ProviderRecv, when, id) {
+			dealt = max(dealt, c.Seq)
+		}
+	}
+	asks := t.crossings(faults.LookupCall, faults.Before, id)
+	return slices.ContainsFunc(asks, func(c evidence.Crossing) bool { return c.Seq > dealt && t.isWorker(c.Process) })
 }
 
 // knownAtProvider tells whether there is an entry or a stored result.

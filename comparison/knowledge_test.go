@@ -40,12 +40,21 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 		{name: "unknown although a strong look-up would find the entry", profile: refund.ProfileLookup, change: func(s *scene) {
 			s.unknown()
 			s.enter(s.id(), "rf-1", refund.Fence{Term: 1, Seq: 1})
+			s.cross("B", "lookup-call.before", s.id(), "2.1")
 			end := s.expect.Runs["r1"]
 			end.Entries = 1
 			s.expect.Runs["r1"] = end
 		}, verdict: Fail, checks: []string{"I4"}},
+		{name: "unknown while the ask that would find the entry is not due yet", profile: refund.ProfileLookup, change: func(s *scene) {
+			s.unknown()
+			s.enter(s.id(), "rf-1", refund.Fence{Term: 1, Seq: 1})
+			end := s.expect.Runs["r1"]
+			end.Entries = 1
+			s.expect.Runs["r1"] = end
+		}, verdict: Pass},
 		{name: "unknown although a refusal is stored", profile: refund.ProfileLenient, change: func(s *scene) {
 			lapsed(s)
+			s.cross("B", "lookup-call.before", s.id(), "2.1")
 			s.Provider.Operations = []evidence.Operation{{OperationID: s.id(), Result: "refusal", Code: refund.CodeInsufficientBalance}}
 		}, verdict: Fail, checks: []string{"I4"}},
 		{name: "a notice told an unknown outcome as done", profile: refund.ProfileOpaque, change: func(s *scene) {

@@ -25,6 +25,8 @@ func ControlsSection(x evidence.Controls) string {
 	b.WriteString(uncaught(x))
 	if x.Asked.Matrix {
 		b.WriteString(killMatrix(x))
+	} else {
+		b.WriteString("The controls were not played in the scenarios that do not name them: `lab controls --matrix` does that.\n\n")
 	}
 	return b.String()
 }

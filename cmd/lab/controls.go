@@ -40,7 +40,7 @@ caught when one of the invariants that it names is among what the judge reports 
 or of which the suite reports something else or nothing, is not caught: then the suite is blind, and the command fails. The unbroken
 system, built and played in the same way, has to pass.
 
-With --matrix each control is also played in every other scenario of its engines; of a whole run that writes report/controls.json and
+With --matrix each control is also played in every other scenario of its engines. A run of all controls writes report/controls.json and
 REPORT.md. Exit status 1 unless every control is caught.`,
 		Example: `  go run ./cmd/lab controls
   go run ./cmd/lab controls --control fence-only-logged,timeout-is-failure --engine temporal
@@ -134,7 +134,7 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 	if f.keep {
 		fmt.Fprintf(log, "the trials' stores and logs are in %s\n", b.lab.Scratch)
 	}
-	if f.asked.Matrix && len(f.asked.Controls)+len(f.asked.Engines) == 0 {
+	if len(f.asked.Controls)+len(f.asked.Engines) == 0 {
 		if err := publishInstrument("controls", result); err != nil {
 			return err
 		}
