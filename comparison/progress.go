@@ -40,7 +40,9 @@ func endsAreTold(t *trial) []string {
 	var violations []string
 	for _, r := range t.present() {
 		ended, over := t.endedAt(r)
-		if !over || t.Trial.RestSeq == 0 && t.Trial.EndedAt-ended <= refund.Instant(t.Trial.Budget.BoundMS) {
+		// A run that had fallen silent may end between the rest and the end of the workers, who then tell nobody.
+		cutOff := t.Trial.RestSeq == 0 || slices.ContainsFunc(t.crossings(faults.Outcome, faults.Before, r.id), func(c evidence.Crossing) bool { return c.Seq > t.Trial.RestSeq })
+		if !over || cutOff && t.Trial.EndedAt-ended <= refund.Instant(t.Trial.Budget.BoundMS) {
 			continue
 		}
 		told := filter(t.Provider.Notices, func(n evidence.NoticeArrival) bool { return n.OperationID == r.id })

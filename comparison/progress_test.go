@@ -49,6 +49,10 @@ func TestI11RunsEndInTime(t *testing.T) {
 			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "start C", StartSeq: last.Seq + 1, EndSeq: last.Seq + 3, StartedAt: last.At, EndedAt: last.At})
 			s.Trial.EndedAt += 20_000
 		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+		{name: "the end came after the rest, and nobody had the time to tell", change: func(s *scene) {
+			untold(s)
+			s.Trial.RestSeq = 1
+		}, verdict: Pass},
 		{name: "nobody was told of the end", change: untold, verdict: Fail, checks: []string{"I11"}},
 		{name: "nobody was told yet when the script broke off", change: func(s *scene) { untold(s); unfinished(s) }, verdict: Invalid, checks: []string{"EVIDENCE"}},
 		{name: "nobody was told within the bound", change: func(s *scene) {
