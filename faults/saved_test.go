@@ -41,7 +41,7 @@ func TestASavedTrialThatWouldBePlayedInPartIsRefused(t *testing.T) {
 	whole := string(text)
 	for _, c := range []struct{ name, text, words string }{
 		{"a misspelt key", strings.Replace(whole, `"by_lot"`, `"bylot"`, 1), `"bylot"`},
-		{"a misspelt key of a step", strings.Replace(whole, `"process":"a"`, `"processs":"a"`, 1), `"processs"`},
+		{"a misspelt key of a step", strings.Replace(whole, `"process":"a"`, `"proc3ss":"a"`, 1), `"proc3ss"`},
 		{"a misspelt key of an end", strings.Replace(whole, `"entries"`, `"entrys"`, 1), `"entrys"`},
 		{"another format", strings.Replace(whole, `"format":1`, `"format":2`, 1), "format 2"},
 		{"a name that leaves its directory", strings.Replace(whole, `"name":"one"`, `"name":"../one"`, 1), `"../one"`},

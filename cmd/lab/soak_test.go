@@ -44,7 +44,7 @@ func TestSoakAndReplayRefuseWhatTheyCannotPlay(t *testing.T) {
 		{"an argument", []string{"soak", "now"}, refund.CodeInvalidFlag, "now"},
 		{"no file", []string{"replay"}, refund.CodeInvalidFlag, "accepts 1 arg"},
 		{"a file that is not there", []string{"replay", "nothing.json"}, refund.CodeInvalidFlag, "nothing.json"},
-		{"a misspelt key", []string{"replay", replacing(`"process": "b"`, `"processs": "b"`)}, refund.CodeInvalidBody, `unknown field "processs"`},
+		{"a misspelt key", []string{"replay", replacing(`"process": "b"`, `"proc3ss": "b"`)}, refund.CodeInvalidBody, `unknown field "proc3ss"`},
 		{"an unknown engine in the file", []string{"replay", replacing(`"handrolled"`, `"cadence"`)}, refund.CodeInvalidBody, `engine "cadence" is unknown`},
 		{"an unknown profile in the file", []string{"replay", replacing(`"profile": "full"`, `"profile": "best"`)}, refund.CodeInvalidProfile, `profile "best" is unknown`},
 		{"an engine without the profile", []string{"replay", replacing(`"profile": "full"`, `"profile": "local"`), "--engine", "temporal"}, refund.CodeInvalidProfile, "Temporal has none"},

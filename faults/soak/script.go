@@ -181,8 +181,7 @@ func (d *draw) disturb() {
 	if d.Engine == temporal && d.chance(40) {
 		line = faults.LineServer
 	}
-	switch {
-	case d.chance(12):
+	if d.chance(12) {
 		cut := faults.Step{Do: pick(d, []faults.Verb{faults.DoCut, faults.DoSilence}), Kind: line, Process: pick(d, []string{"a", "b", "c"})}
 		d.say(cut)
 		cut.Do = faults.DoRestore
