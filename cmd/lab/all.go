@@ -81,8 +81,8 @@ func allCommand() *cobra.Command {
 		Use:   "all",
 		Short: "Run every instrument, one after the other: the whole of what the report stands on, or a slice of it",
 		Long: `Run the suite, the scenarios that take longer, the model, the power failures, the controls in every scenario, every place and
-pair of places, and a soak of 30 minutes on each engine. It takes hours, and writes REPORT.md and report/. With --slice a part of each, drawn
-by the seed, takes minutes and writes nothing that is committed.
+pair of places, and a soak of 30 minutes on both engines. It takes hours, and writes REPORT.md and report/. With --slice a part of each, drawn
+by the seed, takes minutes; the model alone is whole in it, and writes its result.
 
 A stage that does not pass does not keep the next ones from running. Exit status 1 unless every stage passed.`,
 		Example: `  go run ./cmd/lab all
