@@ -42,6 +42,8 @@ const (
 	slicePower    = 4 // places
 	sliceExplore  = 80
 	sliceRefunds  = 20 // of one round on each engine
+	// sliceJobs is half of what explore takes by itself: a build server has no time for trials that a busy machine spoils.
+	sliceJobs = "8"
 )
 
 // sliceStages are a part of each instrument that the seed draws.
@@ -63,7 +65,7 @@ func sliceStages(seed uint64) [][]string {
 		{"controls", "--control", some(lot, sliceControls, broken)},
 		{"run", "--extended", "--scenario", some(lot, sliceExtended, long)},
 		{"power", "--trial", some(lot, slicePower, places), "--seed", drawn, "--allow-missing"},
-		{"explore", "--slice", strconv.Itoa(sliceExplore), "--seed", drawn},
+		{"explore", "--slice", strconv.Itoa(sliceExplore), "--seed", drawn, "--jobs", sliceJobs},
 		{"soak", "--rounds", "1", "--refunds", strconv.Itoa(sliceRefunds), "--seed", drawn},
 	}
 }
