@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"refundlab/binaries"
 	"refundlab/evidence"
@@ -49,9 +49,10 @@ const trialDeadline = 90 * time.Second
 // serverFlags say where the Temporal server comes from.
 type serverFlags struct{ address, cli string }
 
-func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "temporal-address", "", "`HOST:PORT` of a running Temporal server (default: TEMPORAL_ADDRESS, else one is started)")
-	flags.StringVar(&f.cli, "temporal-cli", "", "`PATH` of an installed Temporal CLI, whose server is used")
+func (f *serverFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.address, "temporal-address", "", "`HOST:PORT` of a running Temporal server (default: TEMPORAL_ADDRESS, else one is started)")
+	c.Flags().StringVar(&f.cli, "temporal-cli", "", "`PATH` of an installed Temporal CLI, whose server is used")
+	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
 }
 
 // bench is everything that trials are played with: the executables, the servers that they share, and their directories.

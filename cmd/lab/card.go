@@ -49,8 +49,7 @@ Exit status 1 where a card's expectation is not what was measured.`,
 			return refund.Errorf(refund.CodeInvalidBody, "card %s has neither scripts nor checks, or both", args[0])
 		},
 	}
-	from.register(c.Flags())
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	from.register(c)
 	return c
 }
 

@@ -67,20 +67,17 @@ REPORT.md. Exit status 1 unless every control is caught.`,
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
 	flags.StringVar(&f.resume, "resume", "", "`FILE` that takes each control's result as it is done; what is in it already is not played again")
-	f.server.register(flags)
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	f.server.register(c)
 	return c
 }
 
 // selected are the controls asked for, each with its cells of the engines asked for.
 func (f *controlsFlags) selected(all []controls.Control) ([]controls.Control, error) {
-	for _, engine := range f.asked.Engines {
-		if !slices.Contains(engineNames, engine) {
-			return nil, refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", engine, strings.Join(engineNames, " or "))
-		}
+	if err := checkEngines(f.asked.Engines...); err != nil {
+		return nil, err
 	}
-	if f.jobs < 1 || f.jobs > 64 {
-		return nil, refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 64", f.jobs)
+	if err := checkJobs(f.jobs, maxJobs); err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, control := range all {

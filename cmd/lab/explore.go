@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,8 +88,7 @@ Exit status 1 where a trial failed or is invalid; one whose fault hit in none of
 	flags.StringVar(&f.resume, "resume", "", "`DIRECTORY` of a run to go on with, as it was asked for")
 	flags.BoolVar(&f.keep, "keep", false, "keep the evidence of the trials that passed, too")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON in the place of the summary")
-	f.server.register(flags)
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	f.server.register(c)
 	c.MarkFlagsMutuallyExclusive("out", "resume")
 	return c
 }
@@ -101,15 +101,11 @@ func flowNames() (names []string) {
 }
 
 func (f *exploreFlags) check() error {
-	for _, engine := range f.asked.Engines {
-		if !slices.Contains(engineNames, engine) {
-			return refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", engine, strings.Join(engineNames, " or "))
-		}
+	if err := checkEngines(f.asked.Engines...); err != nil {
+		return err
 	}
-	for _, profile := range f.asked.Profiles {
-		if _, err := refund.ProfileNamed(refund.ProfileName(profile)); err != nil {
-			return err
-		}
+	if err := checkProfiles(f.asked.Profiles); err != nil {
+		return err
 	}
 	for _, flow := range f.asked.Flows {
 		if !slices.Contains(flowNames(), flow) {
@@ -119,8 +115,8 @@ func (f *exploreFlags) check() error {
 	if !slices.Contains([]string{noPairs, killPairs, samplePairs, allPairs}, f.asked.Pairs) {
 		return refund.Errorf(refund.CodeInvalidFlag, "--pairs %q is unknown: it is none, kill, sample or all", f.asked.Pairs)
 	}
-	if f.jobs < 1 || f.jobs > 128 {
-		return refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 128", f.jobs)
+	if err := checkJobs(f.jobs, 2*maxJobs); err != nil {
+		return err
 	}
 	if f.asked.Sample < 0 || f.asked.Slice < 0 || f.budget < 0 {
 		return refund.Errorf(refund.CodeInvalidFlag, "--sample, --slice and --budget cannot be below zero")
@@ -259,10 +255,7 @@ func (f *exploreFlags) directory() (string, error) {
 		}
 		return f.resume, nil
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", "explore-"+time.Now().UTC().Format("20060102-150405.000"))
-	}
+	dir := cmp.Or(f.out, newRunDir("explore"))
 	if _, err := os.Stat(filepath.Join(dir, askedFile)); err == nil {
 		return "", refund.Errorf(refund.CodeInvalidFlag, "--out %s holds a run already: go on with it by --resume, or name another", dir)
 	}

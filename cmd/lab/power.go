@@ -95,13 +95,11 @@ const survivalPercent = 50
 
 // plays are the trials that are asked for, each as it is, once more with what survives by lot, and with each broken setting.
 func (f *powerFlags) plays() ([]powerPlay, error) {
-	for _, engine := range f.engines {
-		if !slices.Contains(engineNames, engine) {
-			return nil, refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", engine, strings.Join(engineNames, " or "))
-		}
+	if err := checkEngines(f.engines...); err != nil {
+		return nil, err
 	}
-	if f.jobs < 1 || f.jobs > 64 {
-		return nil, refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 64", f.jobs)
+	if err := checkJobs(f.jobs, maxJobs); err != nil {
+		return nil, err
 	}
 	found := map[string]bool{}
 	var plays []powerPlay

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ With --shrink, a trial that violates an invariant is made smaller for as long as
 evidence and told.
 
 Exit status 1 unless every play passes.`,
-		Example: `  go run ./cmd/lab replay schedules/lease-lost-at-the-door.json --times 5
+		Example: `  go run ./cmd/lab replay schedules/late-send-after-thaw.json --times 5
   go run ./cmd/lab replay runs/soak-20261129-171500.000/plans/handrolled/soak-7-3.json --shrink 10m`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -64,15 +63,14 @@ Exit status 1 unless every play passes.`,
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` for the evidence (default: a new one below runs/)")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trial's stores, sockets and logs behind and say where")
 	flags.BoolVar(&f.json, "json", false, "print the verdicts as JSON in the place of the story")
-	f.server.register(flags)
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	f.server.register(c)
 	return c
 }
 
 func (f *replayFlags) check(trial *faults.Saved) error {
 	if f.engine != "" {
-		if !slices.Contains(engineNames, f.engine) {
-			return refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", f.engine, strings.Join(engineNames, " or "))
+		if err := checkEngines(f.engine); err != nil {
+			return err
 		}
 		trial.Engine = f.engine
 	}
@@ -94,7 +92,7 @@ type replayed struct {
 }
 
 func (f *replayFlags) replay(ctx context.Context, trial faults.Saved, out, log io.Writer) (err error) {
-	dir := cmp.Or(f.out, filepath.Join("runs", "replay-"+time.Now().UTC().Format("20060102-150405.000")))
+	dir := cmp.Or(f.out, newRunDir("replay"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the evidence")
 	}

@@ -71,8 +71,7 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
 	flags.StringVar(&f.schedule, "schedule", "", "`FILE` with a schedule, or a trial.json that has one: played in the place of the scenario's own, for one scenario, engine and profile")
 	flags.StringVar(&f.out, "out", "runs", "`DIRECTORY` below which each run has its own, with its evidence")
-	f.server.register(flags)
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	f.server.register(c)
 	return c
 }
 
@@ -92,18 +91,14 @@ func (f *runFlags) check(matrix faults.Matrix) error {
 	}
 	slices.Sort(names)
 	f.filter.Scenarios = slices.Compact(names)
-	for _, engine := range f.filter.Engines {
-		if !slices.Contains(engineNames, engine) {
-			return refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", engine, strings.Join(engineNames, " or "))
-		}
+	if err := checkEngines(f.filter.Engines...); err != nil {
+		return err
 	}
-	for _, profile := range f.filter.Profiles {
-		if _, err := refund.ProfileNamed(refund.ProfileName(profile)); err != nil {
-			return err
-		}
+	if err := checkProfiles(f.filter.Profiles); err != nil {
+		return err
 	}
-	if f.jobs < 1 || f.jobs > 64 {
-		return refund.Errorf(refund.CodeInvalidFlag, "--jobs is %d: it must be from 1 to 64", f.jobs)
+	if err := checkJobs(f.jobs, maxJobs); err != nil {
+		return err
 	}
 	cells := comparison.Select(matrix.Cells, f.filter)
 	if len(cells) == 0 {
@@ -166,7 +161,7 @@ func (f *runFlags) whole() bool {
 func (f *runFlags) run(ctx context.Context, schedule faults.Schedule, out, log io.Writer) (err error) {
 	matrix := matrixFor(f.filter)
 	cells := comparison.Select(matrix.Cells, f.filter)
-	dir := filepath.Join(f.out, time.Now().UTC().Format("20060102-150405.000"))
+	dir := filepath.Join(f.out, stamp())
 	root := filepath.Join(dir, "evidence")
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -80,14 +79,15 @@ Exit status 1 where a round violates an invariant or did not take place as plann
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this soak (default: a new one below runs/)")
 	flags.BoolVar(&f.keep, "keep", false, "leave the rounds' stores, sockets and logs behind and say where")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON in the place of the summary")
-	f.server.register(flags)
-	c.MarkFlagsMutuallyExclusive("temporal-address", "temporal-cli")
+	f.server.register(c)
 	return c
 }
 
 func (f *soakFlags) check(profiled bool) error {
-	if f.engine != "" && !slices.Contains(engineNames, f.engine) {
-		return refund.Errorf(refund.CodeInvalidFlag, "--engine %q is unknown: it is %s", f.engine, strings.Join(engineNames, " or "))
+	if f.engine != "" {
+		if err := checkEngines(f.engine); err != nil {
+			return err
+		}
 	}
 	if profiled {
 		profile, err := refund.ProfileNamed(refund.ProfileName(f.profile))
@@ -142,7 +142,7 @@ func (f *soakFlags) run(ctx context.Context, out, log io.Writer) (err error) {
 	if f.engine != "" {
 		engines = []string{f.engine}
 	}
-	dir := cmp.Or(f.out, filepath.Join("runs", "soak-"+time.Now().UTC().Format("20060102-150405.000")))
+	dir := cmp.Or(f.out, newRunDir("soak"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the soak")
 	}
