@@ -83,7 +83,7 @@ var answers = []scenario{
 		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"malformed-receipt"}}), approved(rest)),
+				script: script(only(fault, providerAnswers("malformed-receipt")), approved(rest)),
 				expect: c.ends(c.afterLostAnswer()),
 			}
 		},
@@ -97,7 +97,7 @@ var answers = []scenario{
 		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"foreign-receipt"}}), approved(
+				script: script(only(fault, providerAnswers("foreign-receipt")), approved(
 					only(fault, await(faults.Observed, faults.After, "a", "r1"), still), only(clean, rest))),
 				expect: c.ends(unknown(1, 1, "the receipt that came belongs to something else: a person can only annotate it")),
 			}
@@ -112,7 +112,7 @@ var answers = []scenario{
 		profiles: fullAndLookup,
 		build: func(c cell) trial {
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"other-digest-receipt"}}), approved(
+				script: script(only(fault, providerAnswers("other-digest-receipt")), approved(
 					only(fault, await(faults.Observed, faults.After, "a", "r1"), still), only(clean, rest))),
 				expect: c.ends(unknown(1, 1, "the receipt that came is for other parameters: a person can only annotate it")),
 			}

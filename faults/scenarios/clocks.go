@@ -27,13 +27,6 @@ func providerClock(offset int64) faults.Step {
 	return faults.Step{Do: faults.DoClock, OffsetMS: offset}
 }
 
-// within is a request that must be decided and committed within a time.
-func within(run string, decide, commit int64) faults.Step {
-	s := request(run)
-	s.DecideMS, s.CommitMS = decide, commit
-	return s
-}
-
 // clocks are set while a lease, an attempt or a deadline runs. What may differ is when a time is over; what may not is the ledger.
 var clocks = []scenario{
 	{

@@ -13,18 +13,10 @@ const (
 )
 
 // hurried is a request whose two deadlines are close.
-func hurried(run string) faults.Step {
-	s := request(run)
-	s.DecideMS, s.CommitMS = hurry, hurry
-	return s
-}
+func hurried(run string) faults.Step { return within(run, hurry, hurry) }
 
 // decidedSoon is a request that must be decided soon and may be committed much later.
-func decidedSoon(run string) faults.Step {
-	s := request(run)
-	s.DecideMS, s.CommitMS = hurry, later
-	return s
-}
+func decidedSoon(run string) faults.Step { return within(run, hurry, later) }
 
 // expiries put decision, deadline and the worker's death in every order.
 var expiries = []scenario{

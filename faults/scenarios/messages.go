@@ -118,7 +118,7 @@ var toProvider = []scenario{
 			third, done := times(3, await(faults.ProviderCall, faults.Before, "a", "r1")), rest
 			third.QuietMS, done.QuietMS = 5_000, 5_000
 			return trial{
-				script: approved(only(fault, fired("inside"), faults.Step{Do: faults.DoProvider, Answers: []string{"in-progress", "in-progress"}},
+				script: approved(only(fault, fired("inside"), providerAnswers("in-progress", "in-progress"),
 					third, release("inside")), done),
 				schedule: faults.Schedule{rule("inside", faults.ProviderCommit, faults.Before, 1, "provider", faults.Hold)},
 				expect:   expect,
@@ -222,7 +222,7 @@ var furtherToProvider = []scenario{
 				expect.Witnesses = ended(faults.ProviderCall, "500", "the worker must have seen the 500")
 			}
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoProvider, Answers: []string{"status-500"}}), approved(rest)),
+				script: script(only(fault, providerAnswers("status-500")), approved(rest)),
 				expect: expect,
 			}
 		},
@@ -317,7 +317,7 @@ var toModel = []scenario{
 				never[i] = "never"
 			}
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoModel, Answers: never}),
+				script: script(only(fault, modelAnswers(never...)),
 					start("a"), request("r1"), only(clean, proposed("r1"), approve("bob", "d1", "r1")), rest),
 				expect: expect,
 			}
@@ -334,7 +334,7 @@ var furtherToModel = []scenario{
 		2, delayed(rule("late", faults.ModelCall, faults.After, 1, "a", faults.Delay), 4_000), faults.Step{}, ""),
 	asksModel("model-server-error", "The model answers 500",
 		"The model answers 500, and may have billed. It is asked again.",
-		2, faults.Rule{}, faults.Step{Do: faults.DoModel, Answers: []string{"status-500"}}, "500"),
+		2, faults.Rule{}, modelAnswers("status-500"), "500"),
 }
 
 // asksModel is a scenario in which the model's first call fails by a rule or by an answer that is set up, and the second does not.

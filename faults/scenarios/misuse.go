@@ -60,7 +60,7 @@ var misuses = []scenario{
 			}
 			expect.Runs["r1"] = end
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoModel, Answers: []string{"larger-amount"}}), approved(rest)),
+				script: script(only(fault, modelAnswers("larger-amount")), approved(rest)),
 				expect: expect,
 			}
 		},
@@ -84,7 +84,7 @@ var misuses = []scenario{
 				down[i] = "status-500"
 			}
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoModel, Answers: down}),
+				script: script(only(fault, modelAnswers(down...)),
 					start("a"), request("r1"), only(clean, proposed("r1"), approve("bob", "d1", "r1")), rest),
 				expect: expect,
 			}

@@ -19,6 +19,22 @@ func request(run string) faults.Step {
 	return faults.Step{Do: faults.DoRequest, Process: "request-" + run, Run: run, Order: order, Amount: amount}
 }
 
+// within is a request that must be decided and committed within a time, in milliseconds.
+func within(run string, decide, commit int64) faults.Step {
+	s := request(run)
+	s.DecideMS, s.CommitMS = decide, commit
+	return s
+}
+
+// modelAnswers and providerAnswers say what is answered next, whatever is asked.
+func modelAnswers(kinds ...string) faults.Step {
+	return faults.Step{Do: faults.DoModel, Answers: kinds}
+}
+
+func providerAnswers(kinds ...string) faults.Step {
+	return faults.Step{Do: faults.DoProvider, Answers: kinds}
+}
+
 // proposed waits until a run's proposal is recorded, from when on a person can decide.
 func proposed(run string) faults.Step { return await(faults.Proposal, faults.After, "", run) }
 

@@ -151,7 +151,7 @@ var models = []scenario{
 				delete(expect.Answers, "bob")
 			}
 			return trial{
-				script: script(only(fault, faults.Step{Do: faults.DoModel, Answers: []string{"cut", "larger-amount", "other-order"}}),
+				script: script(only(fault, modelAnswers("cut", "larger-amount", "other-order")),
 					start("a"), request("r1"), only(clean, proposed("r1"), approve("bob", "d1", "r1")), rest),
 				expect: expect,
 			}
