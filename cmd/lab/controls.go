@@ -131,7 +131,7 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 	if f.keep {
 		fmt.Fprintf(log, "the trials' stores and logs are in %s\n", b.lab.Scratch)
 	}
-	if len(f.asked.Controls)+len(f.asked.Engines) == 0 {
+	if len(f.asked.Engines) == 0 && len(selected) == len(controls.All()) {
 		if err := publishInstrument("controls", result); err != nil {
 			return err
 		}
