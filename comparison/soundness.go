@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"refundlab/evidence"
 	"refundlab/faults"
+	"refundlab/refund"
 )
 
 // unsoundness lists why a trial is not the trial that the matrix asks for, or why its evidence does not cover it. Nothing
@@ -19,7 +21,7 @@ func unsoundness(t *trial) []string {
 	if t.Trial.RestSeq == 0 {
 		reasons = append(reasons, "the trial never came to rest")
 	}
-	for _, look := range []func(*trial) []string{completeness, faultsHit, racers, latecomer, strayEnds, sightings} {
+	for _, look := range []func(*trial) []string{completeness, faultsHit, racers, latecomer, strayEnds, sightings, starved} {
 		reasons = append(reasons, look(t)...)
 	}
 	return reasons
@@ -215,4 +217,51 @@ func sightings(t *trial) []string {
 		}
 	}
 	return reasons
+}
+
+// starved asks that no call to the provider ran into its time-out where nothing that the trial did can have held it: a machine
+// that was too busy to answer in time is a fault that nobody planned.
+func starved(t *trial) []string {
+	timeout := refund.Instant(t.Trial.Budget.CallTimeoutMS)
+	if timeout == 0 || slices.ContainsFunc(t.Trial.Steps, slows) {
+		return nil
+	}
+	var reasons []string
+	for _, boundary := range []faults.Boundary{faults.ProviderCall, faults.LookupCall, faults.CloseCall} {
+		for _, call := range t.crossings(boundary, faults.Before, "") {
+			answer := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool {
+				return c.Seq > call.Seq && c.Process == call.Process && c.Operation == call.Operation &&
+					c.Fence == call.Fence && c.Point.Boundary == boundary && c.Point.When == faults.After
+			})
+			if answer < 0 || t.Trace[answer].At-call.At < timeout || t.disturbed(call.Seq, t.Trace[answer].Seq) {
+				continue
+			}
+			reasons = append(reasons, fmt.Sprintf("%s of %s ran into its time-out after %d ms, and no fault held it: the machine was too busy",
+				call.Point.Boundary, call.Process, t.Trace[answer].At-call.At))
+		}
+	}
+	return reasons
+}
+
+// slows tells whether a step makes calls slow without hitting anybody at a point.
+func slows(s evidence.Step) bool {
+	verb, _, _ := strings.Cut(s.Text, " ")
+	return slices.Contains([]faults.Verb{faults.DoCut, faults.DoSilence, faults.DoClock}, faults.Verb(verb))
+}
+
+// disturbed tells whether a fault had an effect on anybody between two events. A freeze has one until the thaw.
+func (t *trial) disturbed(from, to int64) bool {
+	return slices.ContainsFunc(t.Trial.Fired, func(f evidence.Fired) bool {
+		until := f.DoneSeq
+		if f.Action == faults.Freeze {
+			until = 0
+			for _, s := range t.Trial.Steps {
+				if s.StartSeq > f.Seq && s.Text == string(faults.DoThaw)+" "+f.Victim {
+					until = s.EndSeq
+					break
+				}
+			}
+		}
+		return f.Seq < to && (until == 0 || until > from)
+	})
 }

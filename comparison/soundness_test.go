@@ -64,6 +64,55 @@ func TestARuleThatWasDrawnByLotNeedNotHit(t *testing.T) {
 	requireChecks(t, s.judge(), Pass)
 }
 
+// A call that takes as long as its time-out is a fault. Where the trial had none in effect, it is one that nobody planned.
+func TestACallThatTimesOutWithoutAFaultIsNotTheTrial(t *testing.T) {
+	slow := func(ms refund.Instant) func(*scene) {
+		return func(s *scene) {
+			s.cross("B", "provider-call.before", s.id(), "2.1").At -= ms
+			s.cross("B", "provider-call.after", s.id(), "2.1")
+		}
+	}
+	fired := func(action faults.Action, proof string) func(*scene) {
+		return func(s *scene) {
+			rule := faults.Rule{Name: "late", Point: point("order-call.before"), Nth: 1, Action: action}
+			s.expect.Schedule = append(s.expect.Schedule, rule)
+			s.Trial.Schedule = s.expect.Schedule
+			seq := s.next()
+			s.Trial.Fired = append(s.Trial.Fired, evidence.Fired{Rule: rule.Name, Point: rule.Point, Action: action, Victim: "provider", Seq: seq, DoneSeq: seq + 1, Proof: proof})
+		}
+	}
+	step := func(text string) func(*scene) {
+		return func(s *scene) {
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: text, StartSeq: s.next(), EndSeq: s.next()})
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		verdict Verdict
+		changes []func(*scene)
+	}{
+		{"without a fault", Invalid, []func(*scene){slow(800)}},
+		{"just in time", Pass, []func(*scene){slow(780)}},
+		{"a fault that was over", Invalid, []func(*scene){fired(faults.Hold, "released"), slow(800)}},
+		{"a process that is frozen", Pass, []func(*scene){fired(faults.Freeze, "state T"), slow(800), step("thaw provider")}},
+		{"a process that was let go", Invalid, []func(*scene){fired(faults.Freeze, "state T"), step("thaw provider"), slow(800)}},
+		{"another process was let go", Pass, []func(*scene){fired(faults.Freeze, "state T"), step("thaw A"), slow(800)}},
+		{"a line that is silent", Pass, []func(*scene){step("silence B provider"), slow(800)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene("handrolled", refund.ProfileFull)
+			for _, change := range tt.changes {
+				change(s)
+			}
+			judged := s.judge()
+			require.Equal(t, tt.verdict, judged.Verdict, texts(judged))
+			if tt.verdict == Invalid {
+				require.Contains(t, texts(judged), "provider-call of B ran into its time-out")
+			}
+		})
+	}
+}
+
 func texts(j Judged) string {
 	var lines []string
 	for _, finding := range j.Findings {

@@ -49,6 +49,21 @@ func TestWhatAPersonMaySettleDependsOnTheProfile(t *testing.T) {
 	}
 }
 
+// Who presumes makes the engine stop asking, so it is refused as long as the engine will still be told. The other two ways bring
+// the outcome themselves.
+func TestAbsenceIsNotPresumedWhileTheEngineMayStillSend(t *testing.T) {
+	for _, profile := range []refund.ProfileName{refund.ProfileRetention, refund.ProfileLenient} {
+		f, p := sent(t, profile, refund.StateUnknown), profileNamed(t, profile)
+		require.Equal(t, refund.StatusRetryable, refund.StatusOf(f, p, sentAt), profile)
+		_, err := refund.CheckSettlement(settlement(f, refund.SettlePresumedAbsent), f, p, sentAt)
+		requireCode(t, err, refund.CodeSettlementRefused, "RETRYABLE", "may still send")
+		_, err = refund.CheckSettlement(settlement(f, refund.SettlePresumedAbsent), f, p, commitBy)
+		require.NoError(t, err, profile)
+		_, err = refund.CheckSettlement(settlement(f, refund.SettleReceipt), f, p, sentAt)
+		require.NoError(t, err, profile)
+	}
+}
+
 func TestAConflictCanOnlyBeAnnotated(t *testing.T) {
 	for _, p := range refund.Profiles() {
 		f := sent(t, p.Name, refund.StateUnknown)

@@ -142,7 +142,8 @@ func CheckSettlement(s Settlement, f Facts, p Profile, now Instant) (Settlement,
 	if s.OperationID != f.Intake.OperationID {
 		return Settlement{}, Errorf(CodeSettlementRefused, "settlement speaks of operation %q, this is %q", s.OperationID, f.Intake.OperationID)
 	}
-	if status := StatusOf(f, p, now); status != StatusUnknown && status != StatusRetryable || f.State == StatePrepared {
+	status := StatusOf(f, p, now)
+	if status != StatusUnknown && status != StatusRetryable || f.State == StatePrepared {
 		return Settlement{}, Errorf(CodeSettlementRefused, "run is %s with operation state %s: only a run whose outcome is unknown can be settled", status, f.State)
 	}
 	if f.Conflict != "" && s.Kind != SettlePresumedAbsent {
@@ -160,6 +161,10 @@ func CheckSettlement(s Settlement, f Facts, p Profile, now Instant) (Settlement,
 	case SettlePresumedAbsent:
 		if p.Close && f.Conflict == "" {
 			return Settlement{}, Errorf(CodeSettlementRefused, "profile %s has a close, which proves absence: settle with close", p.Name)
+		}
+		// Whoever may send again will be told what became of the operation; to presume would be to stop asking (I4).
+		if status == StatusRetryable {
+			return Settlement{}, Errorf(CodeSettlementRefused, "run is %s: the engine may still send the operation and learn its outcome: let it, or settle with a receipt", status)
 		}
 	}
 	return out, nil

@@ -60,7 +60,10 @@ func TestSettlementByClose(t *testing.T) {
 func TestPresumedAbsentStaysUnknownIsNeverSentAgainAndStillTakesAReceipt(t *testing.T) {
 	for _, profile := range []refund.ProfileName{refund.ProfileRetention, refund.ProfileLenient, refund.ProfileLookup, refund.ProfileStale, refund.ProfileOpaque} {
 		t.Run(string(profile), func(t *testing.T) {
-			f := newFlow(t, profile)
+			// Before the time to commit is over, retention and lenient send again and are not unknown.
+			f := newFlow(t, profile, func(terms *refund.Terms) {
+				terms.DecideWithin, terms.CommitWithin = (2 * time.Minute).Milliseconds(), (5 * time.Minute).Milliseconds()
+			})
 			f.lose()
 			f.approve(time.Minute)
 			f.settle(10*time.Minute, "s-1", refund.SettlePresumedAbsent)

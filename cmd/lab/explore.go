@@ -83,7 +83,7 @@ Exit status 1 where a trial failed or is invalid; one whose fault hit in none of
 	flags.Uint64Var(&f.asked.Seed, "seed", 1, "of every draw")
 	flags.IntVar(&f.asked.Slice, "slice", 0, "only so many trials, drawn from everything: half of them single faults, half of them pairs")
 	flags.DurationVar(&f.budget, "budget", 0, "start no further trial after this time; 0 plays everything")
-	flags.IntVar(&f.jobs, "jobs", 16, "trials at a time; they mostly wait")
+	flags.IntVar(&f.jobs, "jobs", 24, "trials at a time; they mostly wait")
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this run (default: a new one below runs/)")
 	flags.StringVar(&f.resume, "resume", "", "`DIRECTORY` of a run to go on with, as it was asked for")
 	flags.BoolVar(&f.keep, "keep", false, "keep the evidence of the trials that passed, too")
@@ -151,7 +151,7 @@ func (f *exploreFlags) explore(ctx context.Context, out, log io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	e.bench, e.jobs, e.began = b, f.jobs, time.Now()
+	e.bench, e.jobs, e.seed, e.began = b, f.jobs, f.asked.Seed, time.Now()
 	if f.budget > 0 {
 		e.until = e.began.Add(f.budget)
 	}
@@ -185,7 +185,6 @@ func (f *exploreFlags) phases(ctx context.Context, e *explorer) ([]evidence.Pair
 	if f.asked.Slice > 0 {
 		return nil, f.slice(ctx, e, singles)
 	}
-	exploration.LongestFirst(singles)
 	if err := e.play(ctx, "single faults", singles, 1); err != nil {
 		return nil, err
 	}
@@ -197,7 +196,6 @@ func (f *exploreFlags) phases(ctx context.Context, e *explorer) ([]evidence.Pair
 			return nil, err
 		}
 		pairs := e.results.KillPairs(again)
-		exploration.LongestFirst(pairs)
 		if err := e.play(ctx, "pairs of kills", pairs, 1); err != nil {
 			return nil, err
 		}
@@ -214,19 +212,16 @@ func (f *exploreFlags) phases(ctx context.Context, e *explorer) ([]evidence.Pair
 		drawn = append(drawn, draw...)
 		samples = append(samples, evidence.PairSample{Engine: engine, Population: len(own), Drawn: len(draw), Seed: f.asked.Seed})
 	}
-	exploration.LongestFirst(drawn)
 	return samples, e.play(ctx, "sampled pairs", drawn, 1)
 }
 
 // slice plays a few trials drawn from everything: single faults, and as many pairs whose first fault is one of these.
 func (f *exploreFlags) slice(ctx context.Context, e *explorer, singles []exploration.Trial) error {
 	drawn := exploration.Draw(singles, (f.asked.Slice+1)/2, f.asked.Seed)
-	exploration.LongestFirst(drawn)
 	if err := e.play(ctx, "single faults", drawn, 1); err != nil {
 		return err
 	}
 	pairs := exploration.Draw(append(e.results.KillPairs(drawn), e.results.OtherPairs(drawn)...), f.asked.Slice/2, f.asked.Seed)
-	exploration.LongestFirst(pairs)
 	return e.play(ctx, "pairs", pairs, 1)
 }
 

@@ -43,6 +43,7 @@ type explorer struct {
 	dir   string
 	keep  bool
 	jobs  int
+	seed  uint64
 	log   io.Writer
 	until time.Time // when no further trial starts; zero: never
 
@@ -109,10 +110,11 @@ func (e *explorer) elapsed() int64 {
 	return total
 }
 
-// play plays the trials that have no result yet, each as many turns as are asked for.
+// play plays the trials that have no result yet, each as many turns as are asked for, in a drawn order: those that wait (a frozen
+// worker of Temporal is waited for 20 s) lie among those that compute, and both are had at once.
 func (e *explorer) play(ctx context.Context, name string, trials []exploration.Trial, turns int) error {
 	var due []exploration.Result
-	for _, t := range trials {
+	for _, t := range exploration.Draw(trials, len(trials), e.seed) {
 		for turn := 1; turn <= turns; turn++ {
 			if r := (exploration.Result{Trial: t, Turn: turn}); !e.have[r.ID()] {
 				due = append(due, r)

@@ -1,7 +1,6 @@
 package exploration
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -108,32 +107,4 @@ func Draw(trials []Trial, n int, seed uint64) []Trial {
 // OfEngine keeps an engine's trials.
 func OfEngine(trials []Trial, engine string) []Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.Engine != engine })
-}
-
-// LongestFirst orders trials by what they wait for, so that none of the long ones is alone at the end.
-func LongestFirst(trials []Trial) {
-	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(b.patience(), a.patience()) })
-}
-
-// patience ranks a trial by what it waits for: tasks that a frozen worker swallows, a run that must be seen to stay silent, a
-// deadline, the time-outs that a dead worker leaves behind.
-func (t Trial) patience() int {
-	rank := 0
-	for _, f := range t.Faults {
-		switch {
-		case f.Action == faults.Freeze && KindOf(f.Victim) == Worker && t.Engine == Temporal:
-			rank += 5
-		case f.Action == faults.Freeze:
-			rank += 2
-		case KindOf(f.Victim) == Worker:
-			rank++
-		}
-	}
-	if t.Profile == string(refund.ProfileOpaque) {
-		rank += 2
-	}
-	if t.Flow == Expired {
-		rank += 2
-	}
-	return rank
 }
