@@ -63,6 +63,8 @@ const (
 	landed = 1_500
 	// hurried is a deadline that ends inside the trial.
 	hurried = 6_000
+	// aDay is a deadline that no clock is stepped over.
+	aDay = 86_400_000
 	// remembered is a provider's retention that ends inside the trial.
 	remembered = 12_000
 )
@@ -144,7 +146,7 @@ func (d *draw) world() {
 			r.request.CommitMS = r.request.DecideMS
 			r.undecided = d.chance(40)
 		} else if d.chance(8) {
-			r.request.DecideMS, r.request.CommitMS = 3_600_000, hurried+int64(d.IntN(6_000))
+			r.request.DecideMS, r.request.CommitMS = aDay, hurried+int64(d.IntN(6_000))
 		}
 		asked[r.request.Order] += r.request.Amount
 		d.runs = append(d.runs, r)

@@ -187,6 +187,18 @@ func (d *draw) disturb() {
 		cut.Do = faults.DoRestore
 		d.broken = append(d.broken, cut)
 	}
+	if d.chance(8) {
+		d.say(d.clock())
+	}
+}
+
+// clock steps the host's wall clock, which stays so until it is stepped again, or lets one worker alone read ten minutes ahead.
+func (d *draw) clock() faults.Step {
+	step := faults.Step{Do: faults.DoClock, Kind: faults.ClockHost, OffsetMS: pick(d, []int64{-3_600_000, 600_000})}
+	if d.chance(33) {
+		step.Kind, step.Process, step.OffsetMS = faults.ClockProcess, pick(d, []string{"a", "b", "c"}), 600_000
+	}
+	return step
 }
 
 func (d *draw) mend() {

@@ -110,6 +110,7 @@ func TestTheLotReachesEverythingThatIsAskedOfASoak(t *testing.T) {
 		decisions := map[string]bool{}
 		for _, s := range trial.Plan.Script {
 			seen[string(s.Do)]++
+			seen[string(s.Do)+" "+s.Kind]++
 			if s.By == "alice" {
 				seen["the requester decides"]++
 			}
@@ -126,6 +127,7 @@ func TestTheLotReachesEverythingThatIsAskedOfASoak(t *testing.T) {
 		"full", "retention", "lenient", "lookup", "stale", "opaque", "local",
 		"kill", "freeze", "delay", "lose", "duplicate", "refuse", "abort", "provider killed", "client broken",
 		"request", "approve", "reject", "status", "settle", "order-version", "model", "provider", "catch-up", "cut", "silence", "restore",
+		"clock host", "clock process",
 		"the requester decides", "a decision id again",
 	} {
 		require.NotZero(t, seen[what], what)
