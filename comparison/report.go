@@ -57,7 +57,7 @@ func origin(r Result) string {
 		budget.add(row.name, fmt.Sprint(row.ms), row.whose)
 	}
 	return "## How it was made\n\n" + facts.String() +
-		"One budget of time-outs for both engines, short on purpose. A time to recovery below is a property of these numbers first:\n\n" + budget.String()
+		"One set of time-outs, short on purpose; those that decide recovery differ by engine. A time to recovery below is a property of these numbers first:\n\n" + budget.String()
 }
 
 func filterText(f evidence.Filter) string {
@@ -97,7 +97,8 @@ func limits(Result) string {
 
 - SIGKILL ends a process and nothing else. What the operating system had taken over was kept, so no scenario tests ` + "`fsync`" + `; power
   failures have an instrument of their own. A disk that lies, and two machines that lose power at once, are not tested.
-- One host. The scenarios ` + "`clock-*`" + ` step its clock or that of one process; the Temporal server's own clock is never stepped.
+- One host. The scenarios ` + "`clock-*`" + ` step the wall clock that our processes read, or that of one; the host's own and the Temporal
+  server's are never set.
 - The provider keeps the promises of its profile, and breaks none that it never made. It is a simulator with a real file and a
   real ledger, not a bank.
 - The model is a simulator whose answers differ at each call. What a real model says does not matter to any check here.

@@ -164,7 +164,7 @@ func costs(r Result) string {
 		}
 		list.add(cells...)
 	}
-	return "## Cost beside benefit\n\nOver the cells that both engines have, under the same scripts. No number here ranks the two. Temporal's own server is not in the workers' numbers.\n\n" + list.String()
+	return "## Cost beside benefit\n\nOver the cells that both engines have, under the same scripts. No number here ranks the two. Temporal's own server is not in the workers' numbers. Its workers ran without their cache of runs (`--sticky-cache 0`; our worker's default is 1000), so that a dead worker is waited for by the time-outs above and nothing else; with the cache a worker that stays alive does not run the function again for each task, and its times and CPU are lower.\n\n" + list.String()
 }
 
 func plain(n int64) string { return fmt.Sprint(n) }
