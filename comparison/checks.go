@@ -11,40 +11,48 @@ import (
 
 // check is one invariant as the judge sees it. run returns a sentence for each violation.
 type check struct {
-	id string
-	// early checks are violated by what happened, whatever would have come later, so they also count in a trial that broke off.
-	early bool
+	id    string
+	needs need
 	run   func(*trial) []string
 }
 
+// need is what a trial must have come to before a check may speak.
+type need int
+
+const (
+	anything  need = iota // violated by what happened, whatever would have come later: counts in a trial that broke off, too
+	atRest                // nothing moves any more and the evidence is whole, whether or not the faults hit as planned
+	asPlanned             // compares with what the matrix, or a provider that answers, makes of exactly this trial
+)
+
 // checks in the order of the findings.
 var checks = []check{
-	{"I1", true, oneEntry},
-	{"I1", true, sentWithinMemory},
-	{"I2", false, confirmedHasItsEntry},
-	{"I3", false, endedWithoutEntry},
-	{"I4", false, unknownOnlyWherePermitted},
-	{"I4", true, neverToldOtherwise},
-	{"I4", true, sentOnlyAsIntended},
-	{"I5", false, entriesAuthorised},
-	{"I6", true, noWriteOfOldOwner},
-	{"I7", true, withinCapture},
-	{"I8", false, equalIsNotSame},
-	{"I9", true, conflictsNamed},
-	{"I10", false, oneVerdictEach},
-	{"I11", true, endedInTime},
-	{"I11", true, endsAreTold},
-	{"I12", true, modelNotAskedAgain},
-	{"I12", false, proposalReused},
-	{"I4", true, knowledgeOnDisk},
-	{"I6", true, eachGenerationOnce},
-	{"I10", true, verdictOnDisk},
-	{"I11", true, requestOnDisk},
-	{"I12", true, budgetOnDisk},
-	{"END", false, permittedEnd},
-	{"TRACE", true, nothingUntraced},
-	{"MODEL", false, pathOfModel},
-	{"HISTORY", true, oneHistory},
+	{"I1", anything, oneEntry},
+	{"I1", anything, sentWithinMemory},
+	{"I2", atRest, confirmedHasItsEntry},
+	{"I3", atRest, endedWithoutEntry},
+	{"I4", asPlanned, unknownOnlyWherePermitted},
+	{"I4", anything, neverToldOtherwise},
+	{"I4", anything, sentOnlyAsIntended},
+	{"I5", atRest, entriesAuthorised},
+	{"I6", anything, noWriteOfOldOwner},
+	{"I7", anything, withinCapture},
+	{"I8", atRest, equalIsNotSame},
+	{"I9", anything, conflictsNamed},
+	{"I10", atRest, oneVerdictEach},
+	{"I11", anything, endedInTime},
+	{"I11", anything, endsAreTold},
+	{"I12", anything, modelNotAskedAgain},
+	{"I12", atRest, proposalReused},
+	{"I4", anything, knowledgeOnDisk},
+	{"I6", anything, eachGenerationOnce},
+	{"I10", anything, verdictOnDisk},
+	{"I11", anything, requestOnDisk},
+	{"I12", anything, budgetOnDisk},
+	{"END", asPlanned, permittedEnd},
+	{"TRACE", anything, nothingUntraced},
+	{"MODEL", asPlanned, pathOfModel},
+	{"HISTORY", anything, oneHistory},
 }
 
 // digest is the digest of a request, written here a second time from docs/invariants.md: the provider and both engines use

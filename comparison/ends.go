@@ -136,8 +136,10 @@ func nothingUntraced(t *trial) []string {
 			verb     string
 			boundary faults.Boundary
 		}{{"submit", faults.ProviderCall}, {"close", faults.CloseCall}} {
-			// Another caller's use of the operation id, which a script may play, bears another digest.
-			own := filter(t.received(call.verb, r.id), func(x evidence.Received) bool { return x.Digest == "" || x.Digest == digestOf(r) })
+			// Another caller's use of the operation id bears another digest, where the script plays one.
+			own := filter(t.received(call.verb, r.id), func(x evidence.Received) bool {
+				return x.Digest == "" || x.Digest == digestOf(r) || !t.played(faults.DoForeign, r.name)
+			})
 			arrived, traced := len(own), t.sent(call.boundary, r.id)
 			if call.verb == "submit" {
 				traced += t.doubledAtProvider(r.id)

@@ -67,6 +67,14 @@ func TestWhoWasToldToWaitMustHaveWaited(t *testing.T) {
 	})
 }
 
+// foreign lets a request for something else arrive under the run's operation id.
+func foreign(s *scene) {
+	s.receive("submit", s.id(), refund.Fence{}, "conflict").Digest = "0123456789"
+	end := s.expect.Runs["r1"]
+	end.MostSubmits = 3
+	s.expect.Runs["r1"] = end
+}
+
 func TestNothingArrivesUntraced(t *testing.T) {
 	judgeAll(t, []one{
 		{name: "a submit behind the suite's back", change: func(s *scene) {
@@ -77,11 +85,10 @@ func TestNothingArrivesUntraced(t *testing.T) {
 		}, verdict: Fail, checks: []string{"TRACE"}},
 		{name: "a bill behind the suite's back", change: func(s *scene) { s.bill(s.id(), "answer-2") }, verdict: Fail, checks: []string{"TRACE"}},
 		{name: "another caller's use of the operation id", change: func(s *scene) {
-			s.receive("submit", s.id(), refund.Fence{}, "conflict").Digest = "0123456789"
-			end := s.expect.Runs["r1"]
-			end.MostSubmits = 3
-			s.expect.Runs["r1"] = end
+			foreign(s)
+			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "foreign r1 o-1 1000000 minor units"})
 		}, verdict: Pass},
+		{name: "another digest, and no script that has another caller", change: foreign, verdict: Fail, checks: []string{"TRACE"}},
 		{name: "a call that never arrived", change: func(s *scene) { s.cross("B", "provider-call.before", s.id(), "2.1") }, verdict: Pass},
 	})
 }

@@ -32,6 +32,7 @@ type Judged struct {
 	evidence.Cell
 	Verdict  Verdict
 	Findings []Finding
+	Again    bool     // it is invalid for nothing but a fault that did not hit or a machine that was too busy
 	Measures Measures // the zero value where no evidence could be read
 }
 
@@ -136,10 +137,10 @@ func judgeCell(dir string, suite evidence.Suite, cell evidence.Cell, expectation
 func JudgeRecord(record evidence.Record, expectation faults.Expectation) Judged {
 	t := newTrial(record, expectation)
 	judged := Judged{Cell: record.Trial.Cell, Measures: measure(t)}
-	unsound := unsoundness(t)
+	doubts := unsound(t)
 	// A trial that did not take place as planned says nothing in favour of anyone. What it shows against somebody stands.
 	for _, check := range checks {
-		if len(unsound) > 0 && !check.early {
+		if check.needs == asPlanned && len(doubts.all()) > 0 || check.needs == atRest && len(doubts.incomplete) > 0 {
 			continue
 		}
 		for _, text := range check.run(t) {
@@ -147,14 +148,15 @@ func JudgeRecord(record evidence.Record, expectation faults.Expectation) Judged 
 		}
 	}
 	failed := len(judged.Findings) > 0
-	for _, text := range unsound {
+	for _, text := range doubts.all() {
 		judged.Findings = append(judged.Findings, Finding{"EVIDENCE", text})
 	}
 	switch {
 	case failed:
 		judged.Verdict = Fail
-	case len(unsound) > 0:
+	case len(doubts.all()) > 0:
 		judged.Verdict = Invalid
+		judged.Again = len(doubts.incomplete)+len(doubts.unplanned) == 0
 	default:
 		judged.Verdict, judged.Findings = undecided(t)
 	}

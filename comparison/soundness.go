@@ -11,20 +11,30 @@ import (
 	"refundlab/refund"
 )
 
-// unsoundness lists why a trial is not the trial that the matrix asks for, or why its evidence does not cover it. Nothing
-// here speaks about an engine.
-func unsoundness(t *trial) []string {
-	var reasons []string
+// unsoundness lists why a trial is not the trial that the matrix asks for, or why its evidence does not cover it.
+type unsoundness struct {
+	// incomplete: the trial broke off, or a part of its evidence is not there. What is absent proves nothing then.
+	incomplete []string
+	// unplanned: it came to its end and left its evidence, and something did not take place as planned.
+	unplanned []string
+	// missed: a fault did not hit, or the machine was too busy. Nothing in it is the engine's doing, and the trial may be played again.
+	missed []string
+}
+
+func (u unsoundness) all() []string { return slices.Concat(u.incomplete, u.unplanned, u.missed) }
+
+func unsound(t *trial) unsoundness {
+	u := unsoundness{incomplete: completeness(t), missed: slices.Concat(neverFired(t), starved(t))}
 	if t.Trial.Broken != "" {
-		reasons = append(reasons, "the script did not reach its end: "+t.Trial.Broken)
+		u.incomplete = append(u.incomplete, "the script did not reach its end: "+t.Trial.Broken)
 	}
 	if t.Trial.RestSeq == 0 {
-		reasons = append(reasons, "the trial never came to rest")
+		u.incomplete = append(u.incomplete, "the trial never came to rest")
 	}
-	for _, look := range []func(*trial) []string{completeness, faultsHit, racers, latecomer, strayEnds, sightings, starved} {
-		reasons = append(reasons, look(t)...)
+	for _, look := range []func(*trial) []string{faultsHit, racers, latecomer, strayEnds, sightings} {
+		u.unplanned = append(u.unplanned, look(t)...)
 	}
-	return reasons
+	return u
 }
 
 // completeness asks that every part of the evidence says something and that the parts speak of the same trial.
@@ -71,8 +81,19 @@ var proofs = map[faults.Action]string{
 	faults.PowerCut: "power lost", faults.Inspect: "inspected",
 }
 
-// faultsHit asks that the schedule of the matrix was played, that each of its rules hit, and that the hit had its effect: a
-// kill counts only if the wait status says signal 9.
+// neverFired asks that each rule of the schedule hit, unless it was drawn by lot.
+func neverFired(t *trial) []string {
+	var reasons []string
+	for _, rule := range t.Trial.Schedule {
+		if _, hit := t.fired(rule.Name); !hit && !t.expect.ByLot {
+			reasons = append(reasons, fmt.Sprintf("rule %s never fired: %s of %s at %s, occurrence %d", rule.Name, rule.Action, orAny(rule.Process), rule.Point, rule.Nth))
+		}
+	}
+	return reasons
+}
+
+// faultsHit asks that the schedule of the matrix was played, and that each rule that hit had its effect: a kill counts only if
+// the wait status says signal 9.
 func faultsHit(t *trial) []string {
 	var reasons []string
 	if len(t.Trial.Schedule)+len(t.expect.Schedule) > 0 && !reflect.DeepEqual(t.Trial.Schedule, t.expect.Schedule) {
@@ -84,10 +105,7 @@ func faultsHit(t *trial) []string {
 	for _, rule := range t.Trial.Schedule {
 		fired, hit := t.fired(rule.Name)
 		switch {
-		case !hit && t.expect.ByLot:
-			continue
 		case !hit:
-			reasons = append(reasons, fmt.Sprintf("rule %s never fired: %s of %s at %s, occurrence %d", rule.Name, rule.Action, orAny(rule.Process), rule.Point, rule.Nth))
 			continue
 		case fired.Point != rule.Point || fired.Action != rule.Action:
 			reasons = append(reasons, fmt.Sprintf("rule %s is recorded as %s at %s, the schedule says %s at %s", rule.Name, fired.Action, fired.Point, rule.Action, rule.Point))
@@ -185,18 +203,34 @@ func (t *trial) runNamed(name string) (run, bool) {
 	return run{}, false
 }
 
-// strayEnds asks that no worker and no provider ended by itself: a process that crashed for a reason of its own is not the
-// crash that the scenario is about.
+// strayEnds asks that no worker and no provider ended by itself: a process that crashed for a reason of its own, or left, is not
+// the crash that the scenario is about.
 func strayEnds(t *trial) []string {
 	var reasons []string
 	for _, p := range t.Trial.Processes {
 		switch {
-		case p.Role == "client", p.WaitStatus == "", p.WaitStatus == "exit 0", p.WaitStatus == "signal 9":
+		case p.Role == "client", p.WaitStatus == "": // a client ends by itself; "" outlived the trial
+		case p.WaitStatus == "exit 0" && t.played(faults.DoStop, p.Name):
+		case p.WaitStatus == "signal 9" && (t.played(faults.DoKill, p.Name) || t.killed(p.Name)):
 		default:
 			reasons = append(reasons, fmt.Sprintf("process %s ended by itself: %s", p.Name, p.WaitStatus))
 		}
 	}
 	return reasons
+}
+
+// played tells whether a step did something to a process or a run.
+func (t *trial) played(verb faults.Verb, whom string) bool {
+	return slices.ContainsFunc(t.Trial.Steps, func(s evidence.Step) bool {
+		return s.Text == string(verb)+" "+whom || strings.HasPrefix(s.Text, string(verb)+" "+whom+" ")
+	})
+}
+
+// killed tells whether a rule ended a process. Who cuts the power ends every process on the volume.
+func (t *trial) killed(process string) bool {
+	return slices.ContainsFunc(t.Trial.Fired, func(f evidence.Fired) bool {
+		return f.Action == faults.Kill && f.Victim == process || f.Action == faults.PowerCut
+	})
 }
 
 // sightings asks for what a trial must have shown to be about its scenario at all.

@@ -37,6 +37,8 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 		{"a victim that ended by itself", func(s *scene) { s.Trial.Processes[1].WaitStatus = "exit 0" }, `process "A" ended with "exit 0", not by signal 9`},
 		{"a victim that outlived its kill", func(s *scene) { s.Trial.Processes[1].WaitStatus = "" }, "not by signal 9"},
 		{"a worker that crashed by itself", func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }, "process B ended by itself: exit 2"},
+		{"a worker that left by itself", func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 0" }, "process B ended by itself: exit 0"},
+		{"a worker that no rule killed", func(s *scene) { s.Trial.Processes[2].WaitStatus = "signal 9" }, "process B ended by itself: signal 9"},
 		{"a witness that is missing", func(s *scene) {
 			s.expect.Witnesses = []faults.Witness{{Why: "the provider refused a stale owner", Outcome: "stale-fence", Least: 1}}
 		}, "not shown: the provider refused a stale owner (stale-fence seen 0 times"},
@@ -50,6 +52,51 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 			judged := s.judge()
 			requireChecks(t, judged, Invalid, "EVIDENCE")
 			require.Contains(t, texts(judged), tt.says)
+		})
+	}
+}
+
+// That a trial was not as planned takes nothing away from what it shows against an engine once everything is at rest.
+func TestAnUnsoundTrialAtRestStillViolatesWhatMustAlwaysHold(t *testing.T) {
+	rejected := func(s *scene) {
+		s.rejected(refund.CodeInsufficientBalance)
+		s.enter(s.id(), "rf-1", refund.Fence{Term: 1, Seq: 1})
+	}
+	s := newScene("handrolled", refund.ProfileFull)
+	rejected(s)
+	s.Trial.Fired, s.Trial.Processes[1].WaitStatus = nil, ""
+	judged := s.judge()
+	require.Equal(t, Fail, judged.Verdict)
+	require.Contains(t, checksOf(judged.Findings), "I3")
+	require.Contains(t, checksOf(judged.Findings), "EVIDENCE")
+
+	s = newScene("handrolled", refund.ProfileFull)
+	rejected(s)
+	s.Trial.RestSeq = 0 // its end may still come
+	require.NotContains(t, checksOf(s.judge().Findings), "I3")
+}
+
+// Only what is nobody's doing may be tried again: whatever an engine can bring about is a result.
+func TestATrialIsPlayedAgainOnlyWhereItsFaultDidNotHitOrTheMachineWasTooBusy(t *testing.T) {
+	missed := func(s *scene) { s.Trial.Fired, s.Trial.Processes[1].WaitStatus = nil, "" }
+	for _, tt := range []struct {
+		name    string
+		changes []func(*scene)
+		again   bool
+	}{
+		{"its fault did not hit", []func(*scene){missed}, true},
+		{"and a worker crashed", []func(*scene){missed, func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }}, false},
+		{"a worker crashed", []func(*scene){func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }}, false},
+		{"it broke off", []func(*scene){func(s *scene) { s.Trial.Broken = "worker B was not ready" }}, false},
+		{"it never came to rest", []func(*scene){func(s *scene) { s.Trial.RestSeq = 0 }}, false},
+		{"it passed", nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene("handrolled", refund.ProfileFull)
+			for _, change := range tt.changes {
+				change(s)
+			}
+			require.Equal(t, tt.again, s.judge().Again)
 		})
 	}
 }
@@ -108,6 +155,7 @@ func TestACallThatTimesOutWithoutAFaultIsNotTheTrial(t *testing.T) {
 			require.Equal(t, tt.verdict, judged.Verdict, texts(judged))
 			if tt.verdict == Invalid {
 				require.Contains(t, texts(judged), "provider-call of B ran into its time-out")
+				require.True(t, judged.Again)
 			}
 		})
 	}
@@ -158,6 +206,7 @@ func late(arrives bool) func(*scene) {
 			}
 		}
 		rule := faults.Rule{Name: "freeze-a", Point: call.Point, Nth: 1, Process: "A", Action: faults.Freeze}
+		s.Trial.Processes[1].WaitStatus = "" // nobody kills it here
 		s.expect.Schedule, s.expect.Late = faults.Schedule{rule}, &faults.Late{Run: "r1", Rule: "freeze-a", Other: "B"}
 		s.Trial.Schedule = s.expect.Schedule
 		s.Trial.Fired = []evidence.Fired{{Rule: "freeze-a", Point: call.Point, Action: faults.Freeze, Victim: "A", Seq: call.Seq, DoneSeq: call.Seq + 1, Proof: "state T"}}

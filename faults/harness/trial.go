@@ -185,18 +185,19 @@ func (t *trial) playAll(ctx context.Context, steps []faults.Step) error {
 
 // collect reads what the engine and the world have to say at the end.
 func (t *trial) collect(ctx context.Context, record *evidence.Record) error {
+	// The world first: what it has to say against an engine must not be lost with an export that cannot be read.
+	var err error
+	record.Provider, err = t.world(ctx)
 	record.Exports = evidence.Exports{}
 	for _, name := range t.order {
-		export, found, err := t.export(ctx, t.runs[name].id)
-		if err != nil {
-			return fmt.Errorf("export of run %s: %w", name, err)
+		export, found, failed := t.export(ctx, t.runs[name].id)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("export of run %s: %w", name, failed))
 		}
-		if found {
+		if failed == nil && found {
 			record.Exports[name] = export
 		}
 	}
-	var err error
-	record.Provider, err = t.world(ctx)
 	return err
 }
 
