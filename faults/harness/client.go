@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,20 +80,26 @@ func (t *trial) join(ctx context.Context, c *client) error {
 	}
 }
 
-// joinAll waits for the clients that the script left in the background, so that every answer is in the evidence.
+// joinAll waits for the clients that the script left in the background, so that every answer is in the evidence. A client may be
+// hit although every run is at rest, and the reaction to that may send another one.
 func (t *trial) joinAll(ctx context.Context) error {
-	t.mu.Lock()
-	var list []*client
-	for _, c := range t.clients {
-		list = append(list, c)
-	}
-	t.mu.Unlock()
-	for _, c := range list {
-		if err := t.join(ctx, c); err != nil {
+	for joined := 0; ; {
+		t.mu.Lock()
+		list := slices.Collect(maps.Values(t.clients))
+		t.mu.Unlock()
+		for _, c := range list {
+			if err := t.join(ctx, c); err != nil {
+				return err
+			}
+		}
+		if err := t.trace.await(ctx, "the reactions to what hit the last clients", func() bool { return t.unreacted() == "" }); err != nil {
 			return err
 		}
+		if len(list) == joined {
+			return nil
+		}
+		joined = len(list)
 	}
-	return nil
 }
 
 // command starts a client and, unless it belongs into the background, waits for its end. What it answered is evidence and no

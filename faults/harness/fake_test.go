@@ -20,7 +20,7 @@ import (
 )
 
 // The test binary plays the processes of a trial itself: "fake worker POINT ..." stands at one point after the other,
-// "fake provider" serves an empty world, "fake starter ... VERB" answers every verb.
+// "fake provider" serves an empty world, "fake starter ... VERB" answers every verb, and announces that it is about to.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "fake" {
 		os.Exit(fake(os.Args[2], os.Args[3:]))
@@ -44,6 +44,7 @@ func fake(role string, args []string) int {
 	case "provider":
 		return fakeProvider(ctx)
 	}
+	_, _ = faults.FromEnvironment().Announce(ctx, faults.Announcement{Point: faults.Point{Boundary: faults.CallerReply, When: faults.Before}})
 	fmt.Printf(`{"error":{"code":"NOT_FOUND","message":"nothing is ever stored"},"env":%q}`+"\n", strings.Join(os.Environ(), " "))
 	return 4
 }

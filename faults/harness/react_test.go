@@ -47,3 +47,22 @@ func TestReactionToARuleThatNeverHitsIsNotPlayed(t *testing.T) {
 	require.Empty(t, record.Trial.Fired)
 	require.Len(t, record.Trial.Steps, 3)
 }
+
+// Every run may be at rest while a client that was told nothing is killed, asks again, and is killed again.
+func TestReactionToWhatHitsTheLastClientIsPlayedAndItsAnswerKept(t *testing.T) {
+	ask := func(client string) faults.Step {
+		return faults.Step{Do: faults.DoRequest, Process: client, Run: "r1", Order: "o-1", Amount: 4200, Background: true}
+	}
+	record := newLab(t).Play(t.Context(), cell, faults.Plan{
+		Profile:   "full",
+		Script:    []faults.Step{{Do: faults.DoRest}, ask("alice")},
+		Schedule:  faults.Schedule{rule("first", "reply.before", "alice", faults.Kill), rule("second", "reply.before", "alice-2", faults.Kill)},
+		Reactions: map[string][]faults.Step{"first": {ask("alice-2")}, "second": {ask("alice-3")}},
+	})
+	require.Empty(t, record.Trial.Broken)
+	var answered []string
+	for _, a := range record.Answers {
+		answered = append(answered, a.Process)
+	}
+	require.Equal(t, []string{"alice", "alice-2", "alice-3"}, answered)
+}
