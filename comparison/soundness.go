@@ -104,9 +104,10 @@ func faultsHit(t *trial) []string {
 	}
 	for _, rule := range t.Trial.Schedule {
 		fired, hit := t.fired(rule.Name)
-		switch {
-		case !hit:
+		if !hit {
 			continue
+		}
+		switch {
 		case fired.Point != rule.Point || fired.Action != rule.Action:
 			reasons = append(reasons, fmt.Sprintf("rule %s is recorded as %s at %s, the schedule says %s at %s", rule.Name, fired.Action, fired.Point, rule.Action, rule.Point))
 		case fired.DoneSeq == 0:
