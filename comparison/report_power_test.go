@@ -23,6 +23,21 @@ func TestThePowerSectionSaysWhatEachSettingShowed(t *testing.T) {
 	require.Contains(t, text, "- **journal-outcome.after, synchronous=OFF: pass, and not found by I4**", "what is not as it must be is told")
 }
 
+// A double refund at a point where nothing should be lost is no harmless loss.
+func TestThePowerSectionCallsOnlyAPassHarmless(t *testing.T) {
+	trial := func(synchronous, verdict string, findings ...evidence.PowerFinding) evidence.PowerTrial {
+		return evidence.PowerTrial{Name: "ledger-provider-commit.after", Volume: "ledger", Profile: "full", Point: "provider-commit.after", Moment: "the provider has committed",
+			Synchronous: synchronous, Why: "nobody had the receipt yet", Verdict: verdict, Findings: findings}
+	}
+	text := PowerSection(evidence.Power{Command: "lab power", Trials: []evidence.PowerTrial{
+		trial("NORMAL", "pass"), trial("OFF", "fail", evidence.PowerFinding{Check: "I1", Text: "two entries"}),
+	}})
+	require.Contains(t, text, "| ledger | NORMAL | 1 | 0 | 0 | 1 | 0 |")
+	require.Contains(t, text, "| ledger | OFF | 1 | 0 | 0 | 0 | 1 |")
+	require.Contains(t, text, "| the provider has committed | - | - | harmless: nobody had the receipt yet | fail |")
+	require.Contains(t, text, "- **ledger-provider-commit.after, synchronous=OFF: fail, and nothing should be found: nobody had the receipt yet**\n  - I1: two entries")
+}
+
 func TestThePowerSectionNeverTakesNotRunForPassed(t *testing.T) {
 	text := PowerSection(evidence.Power{NotRun: "this machine has no FUSE", Trials: []evidence.PowerTrial{{Verdict: evidence.NotRun}}})
 	require.Contains(t, text, "**Not run:** this machine cannot play these 1 trials, so they show nothing: this machine has no FUSE.")

@@ -29,7 +29,8 @@ type PowerTrial struct {
 	Moment      string `json:"moment"` // the point in words
 	// Lot: of what was not synced, each sector survived with one chance in two; else nothing did.
 	Lot bool `json:"lot,omitempty"`
-	// Breaks is the invariant that a control must be found by; "" where what is lost contradicts nobody, for the reason in Why.
+	// Breaks is the check that a control must be found by; "" where what is lost contradicts nobody, for the reason in Why: there a
+	// control passes like the product.
 	Breaks   string         `json:"breaks,omitempty"`
 	Why      string         `json:"why,omitempty"`
 	Verdict  string         `json:"verdict"` // the judge's, or NotRun
@@ -52,23 +53,23 @@ const NotRun = "not run"
 // Control tells whether the trial was played with a store that does not sync its commits.
 func (t PowerTrial) Control() bool { return t.Synchronous != SynchronousFull }
 
-// Caught tells whether a control was found by the invariant that it must break.
-func (t PowerTrial) Caught() bool { return t.Breaks != "" && t.found(t.Breaks) }
+// Caught tells whether a control was found by the check that it must break, in a trial that took place. Only a failure finds: an
+// inconclusive verdict names checks too, those that its evidence does not decide.
+func (t PowerTrial) Caught() bool {
+	return t.Breaks != "" && t.Verdict == "fail" && t.found(t.Breaks) && !t.found("EVIDENCE")
+}
 
 func (t PowerTrial) found(check string) bool {
 	return slices.ContainsFunc(t.Findings, func(f PowerFinding) bool { return f.Check == check })
 }
 
-// Right tells whether the trial took place and shows what it must: without syncs a violation of the named invariant, where one
-// is named, and with them none.
+// Right tells whether the trial took place and shows what it must: without syncs a violation of the named check, where one is
+// named, and else none. A loss is harmless only if the judge says so.
 func (t PowerTrial) Right() bool {
-	switch {
-	case t.Verdict == NotRun || t.found("EVIDENCE"):
-		return false
-	case !t.Control():
-		return t.Verdict == "pass"
+	if t.Control() && t.Breaks != "" {
+		return t.Caught()
 	}
-	return t.Breaks == "" || t.Caught()
+	return t.Verdict == "pass"
 }
 
 // Passed tells whether every trial was played and is right.

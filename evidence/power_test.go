@@ -27,7 +27,10 @@ func TestWhatATrialWithAPowerFailureMustShow(t *testing.T) {
 		{"a control is found by another", evidence.PowerTrial{Synchronous: "OFF", Breaks: "I4", Verdict: "fail", Findings: found("I2")}, false},
 		{"a control is not found", evidence.PowerTrial{Synchronous: "NORMAL", Breaks: "I4", Verdict: "pass"}, false},
 		{"a control's trial did not take place", evidence.PowerTrial{Synchronous: "OFF", Breaks: "I4", Verdict: "fail", Findings: found("I4", "EVIDENCE")}, false},
+		{"a control's trial decides nothing", evidence.PowerTrial{Synchronous: "OFF", Breaks: "I10", Verdict: "inconclusive", Findings: found("I10")}, false},
 		{"a loss that contradicts nobody", evidence.PowerTrial{Synchronous: "OFF", Verdict: "pass"}, true},
+		{"a loss that should contradict nobody", evidence.PowerTrial{Synchronous: "OFF", Verdict: "fail", Findings: found("I1")}, false},
+		{"a loss of which nobody knows", evidence.PowerTrial{Synchronous: "NORMAL", Verdict: "inconclusive", Findings: found("HISTORY")}, false},
 		{"nothing was run", evidence.PowerTrial{Synchronous: "FULL", Verdict: evidence.NotRun}, false},
 		{"no control was run", evidence.PowerTrial{Synchronous: "OFF", Verdict: evidence.NotRun}, false},
 	} {

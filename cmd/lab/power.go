@@ -41,15 +41,16 @@ func powerCommand() *cobra.Command {
 		Short: "Cut the power of the stores at every boundary and show what their synchronous setting keeps",
 		Long: `Put the journal, the provider's ledger and the Temporal server's database on a file system that loses what was not synced, cut
 its power at every boundary, and let the next process start on what is left. Where synchronous is FULL, as the programs have it,
-every invariant must hold. Where a build has NORMAL or OFF instead, the judge must report the invariant that the trial names.
+every invariant must hold. Where a build has NORMAL or OFF instead, the judge must report the check that the trial names, and
+nothing where the trial says that what is lost contradicts nobody.
 
 It needs FUSE, root and the right to mount. Without them no trial is played and none passes: each is listed as not run, with the
 reason, and the exit status is 1, or with --allow-missing 0.
 
 A complete run writes report/power.json and REPORT.md.
 
-Exit status 1 where a trial without a broken setting does not pass, a broken one is not found by its invariant, or a trial was
-not run.`,
+Exit status 1 where a trial without a broken setting does not pass, a broken one is not found by its check or is not harmless as
+said, or a trial was not run.`,
 		Example: `  go run ./cmd/lab power
   go run ./cmd/lab power --engine handrolled --trial journal-intent --seed 7
   go run ./cmd/lab power --json --allow-missing`,
@@ -243,12 +244,15 @@ func (f *powerFlags) play(ctx context.Context, plays []powerPlay, result *eviden
 func reportPower(log io.Writer, progress string, cell evidence.Cell, t evidence.PowerTrial) {
 	verdict := t.Verdict
 	switch {
-	case t.Control() && t.Breaks == "":
-		verdict = "harmless (" + t.Verdict + ")"
-	case t.Control() && t.Caught():
+	case !t.Control():
+	case t.Caught():
 		verdict = "caught by " + t.Breaks
-	case t.Control():
+	case t.Breaks != "":
 		verdict = "NOT CAUGHT by " + t.Breaks
+	case t.Right():
+		verdict = "harmless"
+	default:
+		verdict = "NOT HARMLESS (" + t.Verdict + ")"
 	}
 	fmt.Fprintf(log, "%s %-16s %s (%.1fs)\n", progress, verdict, cell.Scenario, float64(t.TookMS)/1000)
 	if t.Right() {

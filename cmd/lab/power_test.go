@@ -69,6 +69,23 @@ func TestPowerRefusesWhatItCannotPlay(t *testing.T) {
 	}
 }
 
+func TestALineAboutATrialCallsOnlyAPassHarmless(t *testing.T) {
+	line := func(breaks, verdict string, checks ...string) string {
+		trial := evidence.PowerTrial{Synchronous: "OFF", Breaks: breaks, Verdict: verdict}
+		for _, check := range checks {
+			trial.Findings = append(trial.Findings, evidence.PowerFinding{Check: check})
+		}
+		var log bytes.Buffer
+		reportPower(&log, "1/1", evidence.Cell{}, trial)
+		return log.String()
+	}
+	require.Contains(t, line("", "pass"), " harmless ")
+	require.Contains(t, line("", "fail", "I1"), "NOT HARMLESS (fail)")
+	require.Contains(t, line("I4", "fail", "I4"), "caught by I4")
+	require.Contains(t, line("I4", "fail", "I4", "EVIDENCE"), "NOT CAUGHT by I4")
+	require.Contains(t, line("I10", "inconclusive", "I10"), "NOT CAUGHT by I10")
+}
+
 // Two trials with real processes, each under the product's setting and under two broken ones: the receipt that a worker holds,
 // and the decision that a person was told.
 func TestPowerLossIsSurvivedWithFullAndFoundWithoutIt(t *testing.T) {
