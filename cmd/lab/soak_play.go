@@ -91,6 +91,12 @@ func violated(judged comparison.Judged) string {
 	return last
 }
 
+// violates tells whether a judged trial violates the invariant. An inconclusive verdict names checks too, those that its evidence
+// does not decide: a smaller trial that is only hard to judge has not kept the failure.
+func violates(judged comparison.Judged, invariant string) bool {
+	return judged.Verdict == comparison.Fail && slices.ContainsFunc(judged.Findings, func(f comparison.Finding) bool { return f.Check == invariant })
+}
+
 // fails plays copies of a trial side by side and tells whether any of them violates the invariant; the others are then given up.
 func (b *bench) fails(ctx context.Context, trial faults.Saved, invariant string, copies int) bool {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -99,7 +105,7 @@ func (b *bench) fails(ctx context.Context, trial faults.Saved, invariant string,
 	for range copies {
 		plays.Go(func() {
 			_, judged := b.playSaved(ctx, trial)
-			if ctx.Err() == nil && slices.ContainsFunc(judged.Findings, func(f comparison.Finding) bool { return f.Check == invariant }) {
+			if ctx.Err() == nil && violates(judged, invariant) {
 				stop(errFails)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"refundlab/comparison"
 	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
@@ -96,6 +97,21 @@ func profileOf(t *testing.T, plan []byte) refund.ProfileName {
 	trial, err := faults.ParseSaved(plan)
 	require.NoError(t, err)
 	return refund.ProfileName(trial.Plan.Profile)
+}
+
+// A search of the history that ran out of time, and an export without facts, violate nothing: what is shrunk must go on failing.
+func TestATrialThatDecidesNothingViolatesNothing(t *testing.T) {
+	judged := func(verdict comparison.Verdict, checks ...string) comparison.Judged {
+		j := comparison.Judged{Verdict: verdict}
+		for _, check := range checks {
+			j.Findings = append(j.Findings, comparison.Finding{Check: check})
+		}
+		return j
+	}
+	require.True(t, violates(judged(comparison.Fail, "END", "HISTORY"), "HISTORY"))
+	require.False(t, violates(judged(comparison.Fail, "END"), "HISTORY"))
+	require.False(t, violates(judged(comparison.Inconclusive, "HISTORY"), "HISTORY"))
+	require.False(t, violates(judged(comparison.Inconclusive, "I10"), "I10"))
 }
 
 // An expectation that nothing can meet stands for a broken engine: what fails is r2, whatever else is played.
