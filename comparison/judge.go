@@ -178,6 +178,9 @@ func undecided(t *trial) (Verdict, []Finding) {
 	for _, name := range undecidedHistories(t) {
 		silent = append(silent, Finding{"HISTORY", fmt.Sprintf("the order of the calls about run %s was not found in %s, and not excluded either", name, historyWithin)})
 	}
+	for _, text := range notFollowed(t) {
+		silent = append(silent, Finding{"MODEL", text})
+	}
 	switch {
 	case len(silent) > 0:
 		return Inconclusive, silent

@@ -20,15 +20,26 @@ func pathOfModel(t *trial) []string {
 		if len(r.export.Facts) == 0 {
 			continue // inconclusive already
 		}
-		text, err := model.Check(t.path(r))
+		walk, err := model.Check(t.path(r))
 		if err != nil {
-			text = err.Error()
+			walk.Against = err.Error()
 		}
-		if text != "" {
-			violations = append(violations, fmt.Sprintf("run %s: %s", r.name, text))
+		if walk.Against != "" {
+			violations = append(violations, fmt.Sprintf("run %s: %s", r.name, walk.Against))
 		}
 	}
 	return violations
+}
+
+// notFollowed says of which runs it stays open whether they are paths.
+func notFollowed(t *trial) []string {
+	var texts []string
+	for _, r := range t.present() {
+		if walk, _ := model.Check(t.path(r)); walk.NotFollowed != "" {
+			texts = append(texts, fmt.Sprintf("run %s was not followed through the model to its end: %s", r.name, walk.NotFollowed))
+		}
+	}
+	return texts
 }
 
 // path is what the evidence holds of one run, in the model's words.

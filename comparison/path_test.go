@@ -2,7 +2,9 @@ package comparison
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -177,6 +179,58 @@ func TestTheJudgeFollowsThePath(t *testing.T) {
 	judged := JudgeRecord(record, expectationOf(cell))
 	require.Equal(t, Fail, judged.Verdict)
 	require.Contains(t, judged.Findings[len(judged.Findings)-1].Text, "second proposal")
+}
+
+// What is too large for the walk is neither a path nor a violation, and no pass.
+func TestATraceThatIsNotFollowedIsInconclusive(t *testing.T) {
+	cell := evidence.Cell{Scenario: "l06-6-old-worker-late", Engine: "handrolled", Profile: refund.ProfileFull, Arm: evidence.ArmClean}
+	for _, tt := range []struct {
+		name   string
+		change func(*evidence.Record)
+		says   string
+	}{
+		{"as it was recorded", func(*evidence.Record) {}, ""},
+		{"five more owners", func(r *evidence.Record) { crowded(r, 5) }, ""},
+		{"nine more owners", func(r *evidence.Record) { crowded(r, 9) }, "more than 8 owners"},
+		{"too many requests", func(r *evidence.Record) {
+			for range 64 {
+				r.Provider.Received = append(r.Provider.Received, r.Provider.Received[0])
+			}
+		}, "65 requests arrived"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			record := recorded(t, cell)
+			tt.change(&record)
+			trial := newTrial(record, expectationOf(cell))
+			require.Empty(t, pathOfModel(trial))
+			verdict, findings := undecided(trial)
+			if tt.says == "" {
+				require.Equal(t, Pass, verdict, findings)
+				return
+			}
+			require.Equal(t, Inconclusive, verdict)
+			require.Len(t, findings, 1)
+			require.Equal(t, "MODEL", findings[0].Check)
+			require.Contains(t, findings[0].Text, tt.says)
+		})
+	}
+}
+
+// crowded lets so many owners hold the run before its first one, all of which are heard of again.
+func crowded(r *evidence.Record, owners int) {
+	var claims, again []evidence.Crossing
+	for _, c := range r.Trace {
+		if c.Point == point("claim.after") {
+			for n := range owners {
+				c.Process, c.Fence, c.Point = fmt.Sprintf("x%d", n), fmt.Sprintf("0.%d", n+1), point("claim.after")
+				claims = append(claims, c)
+				c.Point = point("renewal.before")
+				again = append(again, c)
+			}
+			break
+		}
+	}
+	r.Trace = slices.Concat(claims, r.Trace, again)
 }
 
 // edited changes the n-th fact of a kind.

@@ -49,7 +49,7 @@ const modelText = "Trials show what happened once. `lab model` asks package `ref
 	"competing and late decisions, both deadlines, changes of the order, the end of a provider's memory, settlements. Within the bounds of each row the " +
 	"space is explored to its end. In every state the invariants hold, and one undisturbed worker would bring the run to an end, or to an UNKNOWN that is " +
 	"permitted. *Leases* is the journal's ownership, *rounds* Temporal's. That model and code are about the same thing is checked too: every trace of every trial in " +
-	"this report is a path of the model (check MODEL of the judge). What the model leaves out is in `docs/model.md`.\n\n"
+	"this report is a path of the model (check MODEL of the judge); one that is too large to be followed to its end makes its trial inconclusive, which is no pass. What the model leaves out is in `docs/model.md`.\n\n"
 
 func modelRounds(s evidence.ModelSpace) string {
 	if s.Rounds == 0 {

@@ -55,7 +55,7 @@ type Trace struct {
 	Facts    refund.Facts // as the run ended; its decision says what was accepted
 	Events   []Event
 	Records  []Record
-	Arrivals []Arrival // at most 64
+	Arrivals []Arrival // at most maxArrivals
 	// Doubled: the network delivered some message twice.
 	Doubled bool
 	// ClockMoved: some clock was set. Times say nothing then about what was over when.
@@ -66,6 +66,9 @@ type Trace struct {
 // a workflow task decides by the time at which it began, and may complete until its time-out of two seconds, of which the server
 // takes notice a second later.
 const Slack = 3500
+
+// maxArrivals is what the bits of node.decided can tell apart.
+const maxArrivals = 64
 
 // node is one state in which the run can be: a state of the model, how much of the record is written, and which requests the
 // provider has decided on.
@@ -85,23 +88,29 @@ type walker struct {
 	place map[refund.Instant]uint16 // of an instant in instants
 	last  map[fence]int             // the last event, record or arrival of an owner, by event
 	why   string                    // the last reason against a step
-	lost  bool                      // more owners or messages are about than a state can hold
+	lost  bool                      // a state was dropped because more owners or messages are about than it can hold
 }
 
-// Check walks a trace through the model. It returns "" when the trace is a path, and else what is no legal step and what would
-// have been one. Between two observed events any number of unobserved steps may lie, as far as record and arrivals allow them.
+// Walk is what became of a trace: a path where both are empty.
+type Walk struct {
+	Against     string // what is no legal step, and what would have been one
+	NotFollowed string // why neither a path nor a break was found
+}
+
+// Check walks a trace through the model. Between two observed events any number of unobserved steps may lie, as far as record and
+// arrivals allow them.
 //
-// A trace with more than 64 requests at the provider, or with more than eight owners or messages about at one time, is not
-// followed to its end, and nothing is said against it.
+// A trace with more than 64 requests at the provider is not followed, nor one of which every path that was left needs more than
+// eight owners or messages about at one time.
 //
 // Errors: INVALID_PROFILE.
-func Check(t Trace) (string, error) {
+func Check(t Trace) (Walk, error) {
 	profile, err := refund.ProfileNamed(t.Profile)
 	if err != nil {
-		return "", err
+		return Walk{}, err
 	}
-	if len(t.Arrivals) > 64 {
-		return "", nil // beyond what a set of arrivals can hold: not followed
+	if len(t.Arrivals) > maxArrivals {
+		return Walk{NotFollowed: fmt.Sprintf("%d requests arrived at the provider, and a walk can hold %d", len(t.Arrivals), maxArrivals)}, nil
 	}
 	rules := RealRules()
 	m := newMachine(profile, t.Rounds, rules, t.Facts.Intake, []refund.Instant{t.Facts.Intake.At})
@@ -140,7 +149,7 @@ func (w *walker) see(f refund.Fence, at int) {
 
 func small(f refund.Fence) fence { return fence{uint16(f.Term), uint16(f.Seq)} }
 
-func (w *walker) walk() string {
+func (w *walker) walk() Walk {
 	for i, event := range w.trace.Events {
 		w.at = i
 		w.why = ""
@@ -152,9 +161,6 @@ func (w *walker) walk() string {
 				next[after] = struct{}{}
 			}
 		}
-		if w.lost {
-			return "" // not followed any further
-		}
 		if len(next) == 0 {
 			return w.blame(fmt.Sprintf("crossing %s", event.Name))
 		}
@@ -165,7 +171,7 @@ func (w *walker) walk() string {
 	w.settleDown()
 	for n := range w.nodes {
 		if n.written == len(w.trace.Records) && bits.OnesCount64(n.decided) == len(w.trace.Arrivals) {
-			return ""
+			return Walk{}
 		}
 	}
 	return w.blame("the end of the trace")
@@ -279,7 +285,10 @@ func (w *walker) no(format string, args ...any) []node {
 }
 
 // blame says what is no legal step, and what hinders the furthest state that the trace allows up to there.
-func (w *walker) blame(what string) string {
+func (w *walker) blame(what string) Walk {
+	if w.lost { // one of the states that were dropped might have gone on
+		return Walk{NotFollowed: fmt.Sprintf("before %s more than %d owners or %d messages may have been about at one time", what, maxOwners, maxWire)}
+	}
 	furthest, found := node{}, false
 	for n := range w.nodes {
 		if !found || n.written > furthest.written || n.written == furthest.written && bits.OnesCount64(n.decided) > bits.OnesCount64(furthest.decided) {
@@ -308,7 +317,7 @@ func (w *walker) blame(what string) string {
 		text += because(w.why)
 	}
 	furthest.Now = w.moment(w.nowAt())
-	return fmt.Sprintf("%s; the operation is %s, and the rule allows %s", text, furthest.Op.state(), w.legal(&furthest.state))
+	return Walk{Against: fmt.Sprintf("%s; the operation is %s, and the rule allows %s", text, furthest.Op.state(), w.legal(&furthest.state))}
 }
 
 func because(why string) string {
