@@ -88,8 +88,11 @@ func (e *Executor) perform(ctx context.Context, run Run, s refund.Situation, act
 	switch action {
 	case refund.ActSend:
 		// Again, and by the clock of now: the intent may have waited for the file, or this process for its turn, and a copy that
-		// arrives when the provider has forgotten the first one is a second refund (I1).
-		if s.Sent && s.Profile.Expires && !e.retained(run.Facts, e.Journal.Now()) {
+		// arrives when the provider has forgotten the first one is a second refund (I1). A first send need not be the first once its
+		// lease is over: its worker stood still, and the next owner has sent meanwhile. While it runs nobody else can have.
+		now := e.Journal.Now()
+		again := s.Sent || !now.Before(run.Lease.Until)
+		if again && s.Profile.Expires && !e.retained(run.Facts, now) {
 			return provider.Answer{Observation: refund.ObservedUnsent, Detail: "the provider may have forgotten the operation"}
 		}
 		return provider.CheckAndSubmit(ctx, e.Refunds, in, *run.Facts.Decision, fence, e.Journal.Now)

@@ -2,6 +2,7 @@ package handrolled
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -257,6 +258,35 @@ func (s slowIntent) RecordIntent(ctx context.Context, lease Lease, action refund
 	run, err := s.Journal.RecordIntent(ctx, lease, action)
 	s.wait()
 	return run, err
+}
+
+// I1: A stands still between its look at the lease and its call, with the first send in hand. B sends and confirms, the provider
+// forgets, and A goes on with a fresh time-out.
+func TestAFirstSendIsNotBegunOnceTheProviderMayHaveForgotten(t *testing.T) {
+	store, clock := newStore(t)
+	run := approved(t, store, refund.Terms{Profile: refund.ProfileRetention, Retention: 5000, CallTimeout: 800})
+	held, w := claim(t, store, "A"), newWorld()
+	e, _ := executor(stands{store, sync.OnceFunc(func() {
+		clock.set(held.Lease.Until)
+		drive(t, store, w, "B")
+		require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
+		clock.set(1000 + 5000)
+	})}, w, "A")
+	e.drive(bounded(t), held)
+	require.Equal(t, []string{"submit"}, w.calls)
+	require.Equal(t, []refund.Fence{{Term: 3}}, w.fences, "B's")
+}
+
+// stands is a journal whose owner stands still right behind its first look at the clock.
+type stands struct {
+	*Store
+	still func()
+}
+
+func (s stands) Now() refund.Instant {
+	now := s.Store.Now()
+	s.still()
+	return now
 }
 
 // A fence that is not ahead of ours tells of nobody, and a provider that insists on it is not asked at the speed of the network.
