@@ -344,6 +344,49 @@ func TestNothingIsSentToAProviderWithAnotherPromise(t *testing.T) {
 	}
 }
 
+// untold is a context whose time is over and whose timer has not run yet, as after SIGCONT.
+type untold struct{ context.Context }
+
+func (untold) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// sink takes a refund after it has shown its order.
+type sink struct {
+	provider.Refunds
+	submits int
+}
+
+func (*sink) Order(context.Context, string, string) (refund.Order, error) {
+	return refund.Order{ID: "o1", Currency: "EUR", Captured: 10000, Version: 1}, nil
+}
+
+func (s *sink) Submit(context.Context, refund.Intake, provider.Submission) provider.Answer {
+	s.submits++
+	return provider.Answer{Observation: refund.ObservedAmbiguous}
+}
+
+// A worker that was frozen while it read the order sends nothing, also where no timer has told its context by then (I1, I6).
+func TestNothingIsSentAfterTheDeadline(t *testing.T) {
+	in := intake(t)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		sent int
+	}{
+		"in time":               {t.Context(), 1},
+		"cancelled":             {cancelled, 0},
+		"over, and not told so": {untold{t.Context()}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &sink{}
+			answer := provider.CheckAndSubmit(c.ctx, s, in, refund.Decision{OrderVersion: 1}, refund.Fence{}, func() refund.Instant { return in.At })
+			require.Equal(t, c.sent, s.submits)
+			require.Equal(t, c.sent == 0, answer.Observation == refund.ObservedUnsent)
+			require.Empty(t, answer.Refusal, "it is no reason to reject")
+		})
+	}
+}
+
 func TestURLsThatAreNotUsable(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:8080", "ftp://host", "http://", "http://host?x=1", "http://host\x00"} {
 		_, err := provider.NewClient(url, nil)

@@ -86,8 +86,8 @@ type Notices interface {
 	Send(ctx context.Context, n refund.Notice) error
 }
 
-// CheckAndSubmit is the submit step of both engines: read the order, check rules and authority, and only then send. sent
-// tells whether an earlier attempt may have sent something. now is the engine's clock.
+// CheckAndSubmit is the submit step of both engines: read the order, check rules and authority, and only then send. now is the
+// engine's clock. What the caller reckoned with, the provider's memory or a lease, is ctx's deadline: nothing is sent after it.
 //
 // A failed check answers UNSENT with its code; refund.Next decides whether that means REJECTED (nothing was ever sent) or
 // authority lapsed (I5: our own success may have used up the balance). An order that cannot be read answers UNSENT without
@@ -104,9 +104,21 @@ func CheckAndSubmit(ctx context.Context, refunds Refunds, in refund.Intake, deci
 	if !now().Before(in.CommitBy()) {
 		return Answer{Observation: refund.ObservedUnsent, Refusal: refund.CodeApprovalExpired, Detail: "the time to commit is over"}
 	}
-	// A worker that was frozen up to here has lost its time: nothing leaves under a context that is over.
-	if ctx.Err() != nil {
-		return Answer{Observation: refund.ObservedUnsent, Detail: context.Cause(ctx).Error()}
+	// A worker that was frozen up to here has lost its time: nothing leaves under a context that is over (I1, I6).
+	if err := over(ctx); err != nil {
+		return Answer{Observation: refund.ObservedUnsent, Detail: err.Error()}
 	}
 	return refunds.Submit(ctx, in, NewSubmission(in, decision, fence))
+}
+
+// over is why a context has ended, or nil. Its error alone is no clock: a timer sets it, and in a process that was just let go the
+// order's answer may be read before that timer has run. The deadline is compared by the monotonic clock, which went on meanwhile.
+func over(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
