@@ -185,9 +185,10 @@ func (e *Executor) log() *slog.Logger {
 	return e.Log
 }
 
-// call makes one call under the run's own time-out and keeps the lease while it runs, by renewing at a third of it. When a
-// renewal fails the call is cancelled: what it would bring could not be written. Past the time-out nothing is renewed, so a
-// call that hangs, or a worker that is frozen in it, cannot keep the run (I11).
+// call makes one call under the run's own time-out and keeps the lease while it runs, by renewing at a third of it. When the
+// lease is lost or over the call is cancelled: what it would bring could not be written. A renewal that fails while it still
+// runs, because another process stands in a transaction, cancels nothing: a call that is cut may be an UNKNOWN for a person
+// (I4). Past the time-out nothing is renewed, so a call that hangs, or a worker that is frozen in it, cannot keep the run (I11).
 //
 // It is not begun under a lease that is over. A worker that was frozen between its last record and here would ask a model that
 // has been asked, or send where the next owner has found that nobody may. Between this look and the call only a fence helps.
@@ -203,6 +204,7 @@ func (e *Executor) call(ctx context.Context, run Run, perform func(context.Conte
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	var renewals sync.WaitGroup
 	renewals.Go(func() {
+		held := run.Lease
 		ticker := time.NewTicker(max(e.Lease/3, time.Millisecond))
 		defer ticker.Stop()
 		for {
@@ -211,7 +213,11 @@ func (e *Executor) call(ctx context.Context, run Run, perform func(context.Conte
 				return
 			case <-ticker.C:
 			}
-			if _, err := e.Journal.Renew(ctx, run.Lease, e.Lease); err != nil && ctx.Err() == nil {
+			renewed, err := e.Journal.Renew(ctx, held, e.Lease)
+			switch {
+			case err == nil:
+				held = renewed
+			case refund.CodeOf(err) == refund.CodeLeaseLost || !e.Journal.Now().Before(held.Until):
 				cancel(err)
 				return
 			}

@@ -100,19 +100,60 @@ func (l lost) Renew(ctx context.Context, lease Lease, _ time.Duration) (Lease, e
 	return l.Store.Renew(ctx, lease, time.Second)
 }
 
-func TestAFailedRenewalCancelsTheCall(t *testing.T) {
-	store := openAt(t, journalPath(t), Options{})
-	approved(t, store, refund.Terms{CallTimeout: patience.Milliseconds()})
-	w := newWorld()
-	var cause error
-	w.submit = func(ctx context.Context, _ refund.Intake, _ provider.Submission) provider.Answer {
-		<-ctx.Done()
-		cause = context.Cause(ctx)
-		return answer(refund.ObservedAmbiguous)
+// locked is a journal whose renewals find another process in a transaction.
+type locked struct {
+	*Store
+	tried chan struct{}
+}
+
+func (l locked) Renew(_ context.Context, lease Lease, _ time.Duration) (Lease, error) {
+	select {
+	case l.tried <- struct{}{}:
+	default:
 	}
-	e, _ := quick(lost{store}, w, "A", 300*time.Millisecond)
+	return lease, refund.Errorf(refund.CodeStoreLocked, "another process has held the write lock")
+}
+
+func TestACallIsCancelledOnceItsLeaseIsLostOrOver(t *testing.T) {
+	for code, failing := range map[refund.Code]func(*Store) Journal{
+		refund.CodeLeaseLost:   func(s *Store) Journal { return lost{s} },
+		refund.CodeStoreLocked: func(s *Store) Journal { return locked{Store: s} },
+	} {
+		t.Run(string(code), func(t *testing.T) {
+			store := openAt(t, journalPath(t), Options{})
+			approved(t, store, refund.Terms{CallTimeout: patience.Milliseconds()})
+			w := newWorld()
+			var cause error
+			w.submit = func(ctx context.Context, _ refund.Intake, _ provider.Submission) provider.Answer {
+				<-ctx.Done()
+				cause = context.Cause(ctx)
+				return answer(refund.ObservedAmbiguous)
+			}
+			e, _ := quick(failing(store), w, "A", 300*time.Millisecond)
+			e.drive(bounded(t), claim(t, store, "A"))
+			requireCode(t, cause, code)
+		})
+	}
+}
+
+// I4: under a provider that can neither repeat nor look up, a call that is cut is a person's work. The lease's clock stands still.
+func TestARenewalThatFailsWhileTheLeaseRunsCancelsNothing(t *testing.T) {
+	store, _ := newStore(t)
+	run := approved(t, store, refund.Terms{Profile: refund.ProfileOpaque, CallTimeout: patience.Milliseconds()})
+	journal, w := locked{store, make(chan struct{})}, newWorld()
+	w.submit = func(ctx context.Context, in refund.Intake, _ provider.Submission) provider.Answer {
+		for range 3 {
+			select {
+			case <-journal.tried:
+			case <-ctx.Done():
+				return answer(refund.ObservedAmbiguous)
+			}
+		}
+		return receiptAnswer(in)
+	}
+	e, _ := quick(journal, w, "A", 300*time.Millisecond)
 	e.drive(bounded(t), claim(t, store, "A"))
-	requireCode(t, cause, refund.CodeLeaseLost)
+	require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
 }
 
 // frozen is a journal whose owner stands still, for longer than its lease, right behind the record of what it is about to call.
