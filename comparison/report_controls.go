@@ -14,13 +14,16 @@ func ControlsSection(x evidence.Controls) string {
 	caught := len(filter(x.Controls, evidence.Control.Caught))
 	passed := len(filter(x.Baseline, func(t evidence.ControlTrial) bool { return t.Verdict == string(Pass) }))
 	b.WriteString("## Controls: can the suite see?\n\n")
-	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports of a trial that took place; a build error, a crash of the harness or silence would fail the run. A trial that did not take place, or did not show its control, was played up to three times.\n\n",
+	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports; a build error or silence would fail the run. Where something in a trial was not as planned, EVIDENCE stands beside, and the judge reports only what is a violation all the same. I11 does not count where a worker or a provider ended by itself: then its runs stand still whatever was taken away. A trial that did not take place, or did not show its control, was played up to three times.\n\n",
 		x.Command, milliseconds(int64(x.EndedAt-x.StartedAt)))
 	fmt.Fprintf(&b, "**%d of %d controls are caught.** The unbroken system, built and played in the same way, passes %d of the %d cells that show them.\n\n", caught, len(x.Controls), passed, len(x.Baseline))
 	b.WriteString(controlTable(x).String())
 	b.WriteString("`END` is the permitted end of a cell; it stands where a protection keeps no invariant but the service, an answer that a person gets.\n\n")
 	if layers := controlLayers(x); len(layers.rows) > 0 {
 		b.WriteString("These protections have another behind them, so one alone cannot be seen to go; the control takes both away:\n\n" + layers.String())
+	}
+	if unsound := controlsUnsound(x); len(unsound.rows) > 0 {
+		b.WriteString("In these trials something was not as planned:\n\n" + unsound.String())
 	}
 	b.WriteString(uncaught(x))
 	if x.Asked.Matrix {
@@ -57,7 +60,7 @@ func groupTrials(trials []evidence.ControlTrial) [][]string {
 			verdict = "**no: " + t.Verdict + "**"
 		}
 		named := filter(t.Reported, func(check string) bool { return slices.Contains(t.Expected, check) })
-		others := filter(t.Reported, func(check string) bool { return !slices.Contains(t.Expected, check) && check != "EVIDENCE" })
+		others := filter(t.Reported, func(check string) bool { return !slices.Contains(t.Expected, check) })
 		reported := "**" + strings.Join(named, " ") + "**"
 		if len(named) == 0 {
 			reported = "(" + strings.Join(t.Expected, " or ") + " expected)"
@@ -83,6 +86,24 @@ func controlLayers(x evidence.Controls) *table {
 	return rows
 }
 
+// controlsUnsound says of each trial that must show a control in what it was not as planned.
+func controlsUnsound(x evidence.Controls) *table {
+	rows := &table{head: []string{"control", "trial", "EVIDENCE"}}
+	for _, control := range x.Controls {
+		for _, t := range control.Trials {
+			if len(t.Unsound) > 0 {
+				rows.add(control.Name, fmt.Sprintf("`%s` %s, %s", t.Scenario, t.Engine, t.Profile), strings.Join(t.Unsound, "; "))
+			}
+		}
+	}
+	return rows
+}
+
+// EndedByItself tells whether a worker or a provider of a trial did, which the judge also says under EVIDENCE.
+func EndedByItself(record evidence.Record) bool {
+	return len(strayEnds(&trial{Record: record})) > 0
+}
+
 // uncaught says of each trial that does not show its control, or does not pass with the unbroken system, what came instead.
 func uncaught(x evidence.Controls) string {
 	var b strings.Builder
@@ -92,7 +113,11 @@ func uncaught(x evidence.Controls) string {
 		}
 		for _, t := range control.Trials {
 			if !t.Caught() {
-				fmt.Fprintf(&b, "- **%s is not caught by %s: %s** %s\n", control.Name, t.Dir(), t.Verdict, t.Text)
+				verdict := t.Verdict
+				if t.Stray {
+					verdict += ", and a worker or a provider ended by itself"
+				}
+				fmt.Fprintf(&b, "- **%s is not caught by %s: %s** %s\n", control.Name, t.Dir(), verdict, t.Text)
 			}
 		}
 	}

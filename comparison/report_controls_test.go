@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"refundlab/evidence"
+	"refundlab/refund"
 )
 
 func controlTrial(scenario, engine, verdict string, expected []string, reported ...string) evidence.ControlTrial {
@@ -13,6 +14,12 @@ func controlTrial(scenario, engine, verdict string, expected []string, reported 
 		Cell:     evidence.Cell{Scenario: scenario, Engine: engine, Profile: "full", Arm: evidence.ArmFault},
 		Expected: expected, Verdict: verdict, Reported: reported,
 	}
+}
+
+// crashed is a trial in which a worker ended by itself.
+func crashed(t evidence.ControlTrial) evidence.ControlTrial {
+	t.Stray, t.Unsound = true, []string{"process a ended by itself: exit 2"}
+	return t
 }
 
 func TestAControlIsCaughtOnlyByAnInvariantThatItNames(t *testing.T) {
@@ -29,9 +36,43 @@ func TestAControlIsCaughtOnlyByAnInvariantThatItNames(t *testing.T) {
 		{"nothing", controlTrial("s", "temporal", "pass", i1), false},
 		{"a trial that did not take place", controlTrial("s", "temporal", "invalid", i1, "EVIDENCE"), false},
 		{"a trial whose verdict is not a failure", controlTrial("s", "temporal", "not applicable", i1, "I1"), false},
+		{"a trial that decides nothing", controlTrial("s", "temporal", "inconclusive", []string{"I10"}, "I10"), false},
+		{"a fault that did not hit, and a violation all the same", controlTrial("s", "temporal", "fail", i1, "I1", "EVIDENCE"), true},
+		{"a worker that crashed", crashed(controlTrial("s", "temporal", "fail", []string{"I11"}, "I11", "EVIDENCE")), false},
+		{"a worker that crashed after a second entry", crashed(controlTrial("s", "temporal", "fail", []string{"I1", "I11"}, "I1", "I11", "EVIDENCE")), true},
+		{"a run that never ends with every process alive", controlTrial("s", "temporal", "fail", []string{"I11"}, "I11"), true},
 		{"nothing was expected", controlTrial("s", "temporal", "fail", nil, "I1"), false},
 	} {
 		require.Equal(t, c.caught, c.trial.Caught(), c.name)
+	}
+}
+
+func TestAWorkerThatEndsByItselfIsToldFromOneThatIsKilled(t *testing.T) {
+	s := newScene("handrolled", refund.ProfileFull)
+	require.False(t, EndedByItself(s.Record), "A was killed by a rule")
+	s.Trial.Processes[2].WaitStatus = "exit 2"
+	require.True(t, EndedByItself(s.Record))
+}
+
+// A crash is told where it is, and stops a run whatever was taken away: it catches nothing and kills nothing.
+func TestTheSectionShowsWhatWasNotAsPlanned(t *testing.T) {
+	late := controlTrial("late", "temporal", "fail", []string{"I6"}, "I6", "EVIDENCE")
+	late.Unsound = []string{"rule late never fired"}
+	text := ControlsSection(evidence.Controls{Asked: evidence.ControlsAsked{Matrix: true}, Controls: []evidence.Control{
+		{Name: "fence", Breaks: "A fence.", Design: "trust", Trials: []evidence.ControlTrial{late}},
+		{Name: "panics", Breaks: "A look.", Design: "hope", Trials: []evidence.ControlTrial{crashed(controlTrial("lost", "temporal", "fail", []string{"I11"}, "I11", "EVIDENCE"))}},
+	}})
+	for _, line := range []string{
+		"**1 of 2 controls are caught.**",
+		"| `late` temporal, full | **I6** EVIDENCE | yes |",
+		"| `lost` temporal, full | **I11** EVIDENCE | **no: fail** |",
+		"| fence | `late` temporal, full | rule late never fired |",
+		"| panics | `lost` temporal, full | process a ended by itself: exit 2 |",
+		"- **panics is not caught by lost/temporal/full/fault: fail, and a worker or a provider ended by itself**",
+		"| `late` | 1 | not played |",
+		"| `lost` | none | not played |",
+	} {
+		require.Contains(t, text, line)
 	}
 }
 

@@ -1,6 +1,10 @@
 package evidence
 
-import "refundlab/refund"
+import (
+	"slices"
+
+	"refundlab/refund"
+)
 
 // Controls is what one run of "lab controls" showed: each control is a build that lacks a protection, and the suite must find it.
 type Controls struct {
@@ -48,28 +52,29 @@ type ControlTrial struct {
 	Verdict  string   `json:"verdict"`
 	Reported []string `json:"reported,omitempty"` // checks, each once, in the judge's order
 	Text     string   `json:"text,omitempty"`     // the first finding of an expected check, else the first of all
-	Plays    int      `json:"plays"`              // until it took place and showed what it must, 1 when the first did
-	TookMS   int64    `json:"took_ms"`            // of the last play
+	// Unsound is what the judge found under EVIDENCE: in what the trial was not as planned. It reports then only what holds all the same.
+	Unsound []string `json:"unsound,omitempty"`
+	// Stray: a worker or a provider ended by itself, and I11 counts for nothing. Whatever stops a process stops its runs.
+	Stray  bool  `json:"stray,omitempty"`
+	Plays  int   `json:"plays"`   // until it took place and showed what it must, 1 when the first did
+	TookMS int64 `json:"took_ms"` // of the last play
 }
 
-// Caught tells whether the trial shows what it must: it failed, which the judge says of a trial that took place, and an expected
-// check is among those reported.
+// Caught tells whether the trial shows what it must: it failed, and an expected check is among those reported that count.
 func (t ControlTrial) Caught() bool {
-	if t.Verdict != "fail" {
-		return false
-	}
-	for _, expected := range t.Expected {
-		for _, reported := range t.Reported {
-			if expected == reported {
-				return true
-			}
-		}
-	}
-	return false
+	return t.Verdict == "fail" && slices.ContainsFunc(t.Reported, func(check string) bool { return slices.Contains(t.Expected, check) && t.counts(check) })
 }
 
-// Killed tells whether the judge reported anything against the build.
-func (t ControlTrial) Killed() bool { return t.Verdict == "fail" }
+// Killed tells whether the judge reported anything that counts against the build.
+func (t ControlTrial) Killed() bool {
+	return t.Verdict == "fail" && slices.ContainsFunc(t.Reported, t.counts)
+}
+
+// counts tells whether a reported check speaks against the protection that is gone. That nothing goes on where a process is dead
+// does not: a build that panics on its first task would be caught by it, whatever was taken away.
+func (t ControlTrial) counts(check string) bool {
+	return check != "EVIDENCE" && !(t.Stray && check == "I11")
+}
 
 // Caught tells whether every trial that must show the control does.
 func (c Control) Caught() bool {

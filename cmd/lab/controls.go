@@ -36,9 +36,9 @@ func controlsCommand() *cobra.Command {
 		Use:   "controls",
 		Short: "Take single protections away and prove that the suite sees each of them go",
 		Long: `Build each control, which is the system without one protection, play the scenarios that must show it, and judge them. A control is
-caught when one of the invariants that it names is among what the judge reports of a trial that took place. A control that does not build,
-or of which the suite reports something else or nothing, is not caught: then the suite is blind, and the command fails. The unbroken
-system, built and played in the same way, has to pass.
+caught when one of the invariants that it names is among what the judge reports; I11 does not count where a worker or a provider ended by
+itself. A control that does not build, or of which the suite reports something else or nothing, is not caught: then the suite is blind,
+and the command fails. The unbroken system, built and played in the same way, has to pass.
 
 With --matrix each control is also played in every other scenario of its engines. A run of all controls writes report/controls.json and
 REPORT.md. Exit status 1 unless every control is caught.`,

@@ -243,7 +243,7 @@ func (w *workshop) play(ctx context.Context, lab *harness.Lab, name string, cell
 			}
 		}
 		judged := comparison.JudgeRecord(record, expectation)
-		summarised(&trial, judged)
+		summarised(&trial, record, judged)
 		trial.TookMS = int64(record.Trial.EndedAt - record.Trial.StartedAt)
 		missed := judged.Verdict == comparison.Invalid || len(cell.Checks) > 0 && !trial.Caught()
 		if !missed || trial.Plays == most {
@@ -253,8 +253,9 @@ func (w *workshop) play(ctx context.Context, lab *harness.Lab, name string, cell
 }
 
 // summarised puts what the judge said into a trial's result.
-func summarised(trial *evidence.ControlTrial, judged comparison.Judged) {
+func summarised(trial *evidence.ControlTrial, record evidence.Record, judged comparison.Judged) {
 	trial.Verdict, trial.Reported, trial.Text = string(judged.Verdict), nil, ""
+	trial.Unsound, trial.Stray = nil, comparison.EndedByItself(record)
 	named := false
 	for _, finding := range judged.Findings {
 		expected := slices.Contains(trial.Expected, finding.Check)
@@ -262,6 +263,9 @@ func summarised(trial *evidence.ControlTrial, judged comparison.Judged) {
 			trial.Text = finding.Check + ": " + finding.Text
 		}
 		named = named || expected
+		if finding.Check == "EVIDENCE" {
+			trial.Unsound = append(trial.Unsound, finding.Text)
+		}
 		if !slices.Contains(trial.Reported, finding.Check) {
 			trial.Reported = append(trial.Reported, finding.Check)
 		}
