@@ -32,6 +32,8 @@ type ports struct {
 	bounds  []time.Duration
 	behind  time.Duration // how far the clock is behind now
 	over    bool          // the server waits for another attempt
+	asking  func()        // while the server is asked that
+	reading func()        // while the order is read
 }
 
 func (p *ports) bound(ctx context.Context) {
@@ -43,6 +45,9 @@ func (p *ports) bound(ctx context.Context) {
 
 func (p *ports) Order(ctx context.Context, _, _ string) (refund.Order, error) {
 	p.bound(ctx)
+	if p.reading != nil {
+		p.reading()
+	}
 	return p.order, p.orderErr
 }
 
@@ -92,7 +97,12 @@ func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.Tes
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
 	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) },
-		Awaited: func(context.Context) bool { return !p.over }}
+		Awaited: func(context.Context) bool {
+			if p.asking != nil {
+				p.asking()
+			}
+			return !p.over
+		}}
 	a.Register(env)
 	return env
 }
@@ -220,6 +230,30 @@ func TestSubmitCountsFromTheServersStampWhereTheHostsClockWasSetBack(t *testing.
 			require.Empty(t, p.submits)
 		})
 	}
+}
+
+// The look at the provider's memory is the last before the send, and nothing leaves later than it reckons with, however long the
+// worker stands still (I1).
+func TestNothingLeavesLaterThanTheProvidersMemoryWasReckonedWith(t *testing.T) {
+	t.Run("while the server is asked", func(t *testing.T) {
+		p, r := newPorts(), submission(t, refund.ProfileRetention)
+		r.Sent, r.Intake.At, r.FirstSentAt = true, now.Add(-time.Minute), now.Add(-time.Minute)
+		r.Intake.Terms.Retention, p.behind = 60_000, 30*time.Second
+		p.asking = func() { p.behind = 0 }
+		result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+		require.NoError(t, err)
+		require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
+		require.Empty(t, p.submits)
+	})
+	t.Run("while the order is read", func(t *testing.T) {
+		p, r := newPorts(), submission(t, refund.ProfileRetention)
+		r.Sent, r.Intake.Terms.CallTimeout = true, 50
+		p.reading = func() { <-time.After(2 * 50 * time.Millisecond) }
+		result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+		require.NoError(t, err)
+		require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
+		require.Empty(t, p.submits)
+	})
 }
 
 // After a reset of the activity a first attempt may be a later one, whose check fails by the success of the earlier.

@@ -48,18 +48,21 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 			Detail:      "the run was reset while this round was open: sending it again could be a second refund",
 		}, Sent: true}, nil
 	}
+	if err := a.awaited(ctx); err != nil {
+		return SubmitResult{}, err
+	}
+	// I1: taken before the look at the provider's memory, and as long as that reckons with, so that a worker that stands still between
+	// them sends nothing later than reckoned: reading the order and sending have one time-out each.
+	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout(in.Terms))
+	defer cancel()
 	// A first attempt that begins long after its intent need not be the first to send: it stood still, or a reset of the activity
 	// counts anew. No later attempt begins within one time-out of the intent.
 	again := sent || now() >= request.FirstSentAt+refund.Instant(in.Terms.CallTimeout)
-	// Reading the order may use up one time-out before the send, so the promise must hold that much longer.
 	if again && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, now()+refund.Instant(in.Terms.CallTimeout)) {
 		return SubmitResult{Answer: provider.Answer{
 			Observation: refund.ObservedUnsent,
 			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
 		}, Sent: sent}, nil
-	}
-	if err := a.awaited(ctx); err != nil {
-		return SubmitResult{}, err
 	}
 	// What passes that look all the same meets the fence of a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}

@@ -60,7 +60,8 @@ func (r *run) proposeOptions(ctx workflow.Context) workflow.ActivityOptions {
 	}
 }
 
-// submitOptions: the order is read before each send, hence two calls.
+// submitOptions: an attempt reads the order, and then sends or looks up. Its question whether the server still waits for it is no call
+// to the provider and comes out of the slack. Of what may leave, and how late, the attempt itself takes care (activities.Submit).
 func (r *run) submitOptions(ctx workflow.Context) workflow.ActivityOptions {
 	attempt := 2*r.callTimeout() + reportSlack
 	end := r.Intake.CommitBy()
