@@ -78,7 +78,7 @@ func (t *trial) endedAt(r run) (refund.Instant, bool) {
 }
 
 // freeSince is the last moment before the end at which something else than the engine moved the run: its intake, a decision, a
-// person's settlement, a fault and its end, a step of the script.
+// person's settlement, a fault and its end, the start of a worker or a far side, a step of the script or a command that is about it.
 func (t *trial) freeSince(r run, ended refund.Instant) refund.Instant {
 	free := r.facts.Intake.At
 	consider := func(at refund.Instant) {
@@ -93,17 +93,56 @@ func (t *trial) freeSince(r run, ended refund.Instant) refund.Instant {
 	}
 	for _, fired := range t.Trial.Fired {
 		consider(fired.At)
-		consider(t.timeOf(fired.DoneSeq))
+		consider(t.latest(fired.DoneSeq))
 	}
 	for _, p := range t.Trial.Processes {
-		consider(t.timeOf(p.StartSeq))
+		if p.Role != "client" { // a client counts where it speaks of this run
+			consider(t.latest(p.StartSeq))
+		}
+	}
+	for _, answer := range t.Answers {
+		if answer.Run == r.name && answer.Verb != string(faults.DoStatus) {
+			consider(t.latest(answer.StartSeq))
+		}
 	}
 	for _, step := range t.Trial.Steps {
-		consider(t.timeOf(step.StartSeq))
+		if t.moves(step, r) {
+			consider(t.latest(step.StartSeq))
+			consider(t.latest(step.EndSeq))
+		}
 	}
 	// An expiry waits for its deadline, which nothing in the engine can bring forward.
 	if len(r.factsOf(refund.FactExpiry)) > 0 {
 		consider(r.facts.Intake.At + refund.Instant(r.facts.Intake.Terms.DecideWithin))
 	}
 	return free
+}
+
+// moves tells whether a step of the script can have moved a run. One that only waits or reads moves nothing, and what is done about
+// another run is no reason to forget this one: in a round of dozens there is always something being done about another.
+func (t *trial) moves(step evidence.Step, r run) bool {
+	words := strings.Fields(step.Text)
+	named := func(r run) bool { return slices.Contains(words[1:], r.name) }
+	switch {
+	case step.Waits || len(words) == 0 || words[0] == string(faults.DoStatus):
+		return false
+	case named(r):
+		return true
+	}
+	return !slices.ContainsFunc(t.runs, named)
+}
+
+// latest is the latest moment at which something with a sequence number and no time of its own can have happened. Where nothing was
+// announced for long, the script's own times are much nearer than the next crossing.
+func (t *trial) latest(seq int64) refund.Instant {
+	at := t.timeOf(seq)
+	for _, s := range t.Trial.Steps {
+		if s.StartSeq >= seq && s.StartedAt != 0 {
+			at = min(at, s.StartedAt)
+		}
+		if s.EndSeq >= seq && s.EndedAt != 0 {
+			at = min(at, s.EndedAt)
+		}
+	}
+	return at
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"refundlab/evidence"
+	"refundlab/faults"
 	"refundlab/refund"
 )
 
@@ -60,5 +61,37 @@ func TestI11RunsEndInTime(t *testing.T) {
 			unfinished(s)
 			s.Trial.EndedAt += 20_000
 		}, verdict: Fail, checks: []string{"I11", "EVIDENCE"}},
+	})
+}
+
+// In a round of dozens of runs something is always being done. Only what can have moved a run is a reason for it to take longer.
+func TestI11CountsFromWhatMovedThisRun(t *testing.T) {
+	// late lets the end of r1 come after a minute in which a step was played, beside another run r2, of which nothing was stored.
+	late := func(step evidence.Step, more func(*scene)) func(*scene) {
+		return func(s *scene) {
+			s.expect.Runs["r2"] = faults.End{Absent: true}
+			s.change("r1", func(e *refund.Export) { e.Facts[len(e.Facts)-1].At += 60_000 })
+			s.Trial.EndedAt += 90_000
+			step.StartSeq, step.EndSeq = s.next(), s.next()
+			step.StartedAt, step.EndedAt = start+59_000, start+59_100
+			s.Trial.Steps = append(s.Trial.Steps, step)
+			if more != nil {
+				more(s)
+			}
+		}
+	}
+	client := func(s *scene) {
+		s.Trial.Processes = append(s.Trial.Processes, evidence.Process{Name: "carol", Role: "client", StartSeq: s.Trial.Steps[0].StartSeq + 1, EndSeq: s.Trial.Steps[0].StartSeq + 2, WaitStatus: "exit 0"})
+	}
+	judgeAll(t, []one{
+		{name: "a command about it", change: late(evidence.Step{Text: "settle dora r1 s1 receipt by dora"}, nil), verdict: Pass},
+		{name: "a step about no run", change: late(evidence.Step{Text: "restart provider"}, nil), verdict: Pass},
+		{name: "a command about another run", change: late(evidence.Step{Text: "approve carol r2 d2 by carol"}, client), verdict: Fail, checks: []string{"I11"}},
+		{name: "a status of it", change: late(evidence.Step{Text: "status r1"}, client), verdict: Fail, checks: []string{"I11"}},
+		{name: "a step that waits", change: late(evidence.Step{Text: "rest", Waits: true}, nil), verdict: Fail, checks: []string{"I11"}},
+		{name: "a step long before anything was announced again", change: late(evidence.Step{Text: "restart provider"}, func(s *scene) {
+			s.Trial.Steps[0].StartedAt, s.Trial.Steps[0].EndedAt = start+1_000, start+1_100
+			s.cross("B", "notice-call.before", s.id(), "").At = start + 59_000
+		}), verdict: Fail, checks: []string{"I11"}},
 	})
 }
