@@ -54,7 +54,7 @@ func (c *Client) View(ctx context.Context, id refund.OperationID) (refund.View, 
 	return viewOf(run)
 }
 
-// List reads all runs in the order of their intake.
+// List reads all runs in the order of their intake, without those that cannot be read.
 func (c *Client) List(ctx context.Context) ([]refund.Listed, error) {
 	runs, err := c.Journal.Runs(ctx)
 	if err != nil {
@@ -64,7 +64,8 @@ func (c *Client) List(ctx context.Context) ([]refund.Listed, error) {
 	for _, run := range runs {
 		view, err := viewOf(run)
 		if err != nil {
-			return nil, err
+			leftOut(ctx, run.Lease.OperationID, err)
+			continue
 		}
 		list = append(list, refund.Listed{View: view, Since: run.Since})
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 
 	"refundlab/refund"
 )
@@ -36,7 +38,7 @@ func (s *Store) Load(ctx context.Context, id refund.OperationID) (run Run, err e
 	return run, err
 }
 
-// Runs reads all runs.
+// Runs reads all runs. One that cannot be read is logged and left out: whoever looks for what is UNKNOWN sees the others (I4).
 func (s *Store) Runs(ctx context.Context) (runs []Run, err error) {
 	err = s.read(ctx, func(tx *transaction) error {
 		ids, err := collect(tx, scanText[refund.OperationID], "SELECT operation_id FROM runs ORDER BY at, operation_id")
@@ -45,6 +47,10 @@ func (s *Store) Runs(ctx context.Context) (runs []Run, err error) {
 		}
 		for _, id := range ids {
 			run, err := tx.load(id)
+			if errors.Is(err, errUnreadable) {
+				leftOut(ctx, id, err)
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -53,6 +59,10 @@ func (s *Store) Runs(ctx context.Context) (runs []Run, err error) {
 		return nil
 	})
 	return runs, err
+}
+
+func leftOut(ctx context.Context, id refund.OperationID, err error) {
+	slog.WarnContext(ctx, "run is left out of the list", "operation", id, "error", err)
 }
 
 // Rows reads the durable facts of one run.
@@ -143,12 +153,21 @@ func scanText[T ~string](scan func(...any) error) (text T, err error) {
 // column reads a JSON column; NULL leaves the value as it is.
 type column struct{ into any }
 
+// errUnreadable marks a value that is in the file and cannot be read, in contrast to a file that cannot be.
+var errUnreadable = errors.New("a row cannot be read")
+
 func (c column) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok {
+	if value == nil {
 		return nil
 	}
-	return json.Unmarshal([]byte(text), c.into)
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("%w: %T where a text of JSON belongs", errUnreadable, value)
+	}
+	if err := json.Unmarshal([]byte(text), c.into); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
 }
 
 // text writes a JSON column.
