@@ -108,7 +108,8 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 
 // Settle records what a person knows about a run whose outcome is unknown and which nobody holds. Settling by close asks the
 // provider from here, under a generation of its own, and returns the run as the answer left it: CONFIRMED, REJECTED, or
-// still unknown when the answer was lost, and then it may be settled again under the same id.
+// still unknown when the answer was lost, and then it may be settled again under the same id. UNAVAILABLE: it is not known
+// whether the settlement is recorded, or it is and its close is under way; ask again with the same id.
 // Errors: INVALID_*, NOT_FOUND, DECISION_CONFLICT, SETTLEMENT_REFUSED, UNAVAILABLE.
 func (c *Client) Settle(ctx context.Context, settlement refund.Settlement) (refund.View, error) {
 	settlement, err := refund.NewSettlement(settlement)
@@ -138,7 +139,7 @@ func (c *Client) settleByClose(ctx context.Context, settlement refund.Settlement
 	// Twice the call's time-out: time for the call and for the two writes around it, so that nothing has to be renewed.
 	length := 2 * time.Duration(before.Facts.Intake.Terms.CallTimeout) * time.Millisecond
 	run, err := c.Journal.ClaimToClose(ctx, settlement, c.Name, length)
-	if err != nil || !run.Held() || run.settled() {
+	if err != nil || !run.Held() || !run.askable() {
 		return run, err
 	}
 	worker := &Executor{Journal: c.Journal, Refunds: c.Refunds, Name: c.Name, Lease: length}

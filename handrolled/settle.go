@@ -28,17 +28,23 @@ func (s *Store) Settle(ctx context.Context, settlement refund.Settlement, party 
 
 // ClaimToClose claims the run for the person's close: the close is a call like any other, under its own generation, and if
 // the client dies during it a worker takes the run over when the lease is over.
+//
+// A settlement that is recorded is never told as refused: not when a COMMIT failed that is there, after which it finds the run
+// held by itself, nor to whoever repeats a close that is under way.
 func (s *Store) ClaimToClose(ctx context.Context, settlement refund.Settlement, owner string, length time.Duration) (run Run, err error) {
 	err = s.rewrite(ctx, func(tx *transaction) error {
 		done, err := tx.settled(settlement)
 		if err != nil {
 			return err
 		}
-		if run, err = tx.load(settlement.OperationID); err != nil || done && run.settled() {
+		if run, err = tx.load(settlement.OperationID); err != nil || done && !run.askable() {
 			return err
 		}
 		if done {
-			err = tx.takeOver(settlement.OperationID, owner, length)
+			if err = tx.takeOver(settlement.OperationID, owner, length); refund.CodeOf(err) == refund.CodeSettlementRefused {
+				err = refund.Errorf(refund.CodeUnavailable, "settlement %q is recorded and its close is under way until %s: ask again with the same id",
+					settlement.SettlementID, run.Lease.Until)
+			}
 		} else {
 			err = tx.settle(settlement, owner, length)
 		}
@@ -51,9 +57,10 @@ func (s *Store) ClaimToClose(ctx context.Context, settlement refund.Settlement, 
 	return run, err
 }
 
-// settled tells whether nothing may be asked about the run any more, whoever repeats a close.
-func (r Run) settled() bool {
-	return r.Facts.State.Final() || r.Facts.Conflict != "" || r.Facts.PresumedAbsent != nil
+// askable tells whether anything may be asked about the run; nothing may once it is over, or in a conflict or presumed absent by a
+// person, whoever repeats a close.
+func (r Run) askable() bool {
+	return !r.Facts.State.Final() && r.Facts.Conflict == "" && r.Facts.PresumedAbsent == nil
 }
 
 // settled tells whether this settlement is recorded already. The same id with other content is a conflict.

@@ -172,3 +172,31 @@ func TestARepeatedCloseLeavesAConflictAlone(t *testing.T) {
 	}
 	require.Equal(t, []string{"close"}, w.calls)
 }
+
+// A COMMIT that was reported failed and is there: the settlement is recorded, so it is not told as refused. A worker closes.
+func TestACloseWhoseCommitFailedIsRecordedOrMadeAgain(t *testing.T) {
+	for _, how := range []string{"there", "gone"} {
+		t.Run(how, func(t *testing.T) {
+			store, clock, next := shaky(t)
+			run, w := unknown(t, store, refund.ProfileFull), newWorld()
+			client := &Client{Journal: store, Refunds: w, Name: "desk"}
+			*next = how
+			_, err := client.Settle(bounded(t), settlement(run, refund.SettleClose))
+			if how == "there" {
+				requireCode(t, err, refund.CodeUnavailable, "set-1", "is recorded", "ask again")
+				other := settlement(run, refund.SettleClose)
+				other.SettlementID = "set-2"
+				_, err = client.Settle(bounded(t), other)
+				requireCode(t, err, refund.CodeSettlementRefused, "desk holds the run") // that one is not recorded
+			} else {
+				require.NoError(t, err)
+			}
+			clock.pass(time.Minute)
+			drive(t, store, w, "B")
+			view, err := client.Settle(bounded(t), settlement(run, refund.SettleClose))
+			require.NoError(t, err)
+			require.Equal(t, refund.CodeClosed, view.Reason)
+			require.Equal(t, []string{"close"}, w.calls)
+		})
+	}
+}
