@@ -199,8 +199,28 @@ func TestSubmitChecksBeforeItSends(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
 			require.Equal(t, c.want, result.Answer.Refusal)
-			require.Equal(t, r.Sent, result.Sent)
+			forgotten := r.FirstSentAt < now // since then something may have left, whatever this attempt's number is (I1)
+			require.Equal(t, forgotten, result.Sent)
 			require.Empty(t, p.submits)
+		})
+	}
+}
+
+// A reset of the activity counts anew: a late first attempt may follow one whose request is on its way, which "not found" does not
+// call back (I3). Where the provider recognises no repetition, there is no attempt but the first.
+func TestFailedCheckOfALateFirstAttemptIsNoRefundThatWasNeverSent(t *testing.T) {
+	for _, profile := range refund.Profiles() {
+		t.Run(string(profile.Name), func(t *testing.T) {
+			for late, want := range map[time.Duration]bool{0: false, 2 * time.Second: profile.Idempotent} {
+				p, r := newPorts(), submission(t, profile.Name)
+				r.FirstSentAt, p.order.Version = now.Add(-late), 8
+				p.answer = provider.Answer{Observation: refund.ObservedNotFound} // of the look-up
+				result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+				require.NoError(t, err)
+				require.Equal(t, refund.CodeOrderVersionChanged, result.Answer.Refusal)
+				require.Equal(t, want, result.Sent, "%s after the intent", late)
+				require.Empty(t, p.submits)
+			}
 		})
 	}
 }

@@ -56,13 +56,14 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout(in.Terms))
 	defer cancel()
 	// A first attempt that begins long after its intent need not be the first to send: it stood still, or a reset of the activity
-	// counts anew. No later attempt begins within one time-out of the intent.
+	// counts anew. Within one time-out of the intent nothing tells such a reset; what is sent then is still early for any memory that
+	// is longer than three time-outs.
 	again := sent || now() >= request.FirstSentAt+refund.Instant(in.Terms.CallTimeout)
 	if again && profile.Expires && !refund.Retained(in.Terms, request.FirstSentAt, now()+refund.Instant(in.Terms.CallTimeout)) {
 		return SubmitResult{Answer: provider.Answer{
 			Observation: refund.ObservedUnsent,
 			Detail:      "the provider may have forgotten the operation: sending it again could be a second refund",
-		}, Sent: sent}, nil
+		}, Sent: true}, nil // also of a first attempt: "never sent" would start the count of that memory anew (I1)
 	}
 	// What passes that look all the same meets the fence of a later round or attempt (I6).
 	fence := refund.Fence{Term: request.Round, Seq: attempt}
@@ -81,7 +82,9 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	if answer.Observation == refund.ObservedAmbiguous && profile.Idempotent {
 		return SubmitResult{}, unanswered(answer, asked(ctx, in.Terms, answer.Later()))
 	}
-	return SubmitResult{Answer: answer, Sent: sent || answer.Observation != refund.ObservedUnsent}, nil
+	// Where the activity may be reset, a late first attempt may follow one whose request is still on its way, and "not found" does not
+	// call that back: what is not sent now is no refund that was never sent (I3).
+	return SubmitResult{Answer: answer, Sent: sent || again && profile.Idempotent || answer.Observation != refund.ObservedUnsent}, nil
 }
 
 // AskRequest is one round of looking up or closing.
