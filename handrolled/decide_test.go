@@ -264,3 +264,13 @@ func TestARequestIsOneRunHoweverOftenItIsSent(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, existing, "equal parameters under another request id are another refund")
 }
+
+func TestWhatHasExpiredStaysExpired(t *testing.T) {
+	store, clock := newStore(t)
+	run := admit(t, store, refund.Terms{})
+	clock.pass(refund.DefaultDecide)
+	drive(t, store, newWorld(), "A")
+	_, err := store.writer.Exec("UPDATE runs SET expired = 0")
+	require.ErrorContains(t, err, "never changes")
+	require.Equal(t, refund.StatusExpired, status(t, store, run.Lease.OperationID).Status)
+}

@@ -81,6 +81,14 @@ func admit(t testing.TB, store Journal, change refund.Terms) Run {
 	return run
 }
 
+// spoil damages a file as only something else than this program can.
+func spoil(t testing.TB, store *Store, change string, args ...any) {
+	_, err := store.writer.Exec("DROP TRIGGER run_is_final")
+	require.NoError(t, err)
+	_, err = store.writer.Exec(change, args...)
+	require.NoError(t, err)
+}
+
 const lease = 1500 * time.Millisecond
 
 func claim(t testing.TB, store Journal, owner string) Run {

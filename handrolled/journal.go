@@ -87,7 +87,7 @@ type Journal interface {
 
 	// Load reads one run. Errors: NOT_FOUND.
 	Load(ctx context.Context, id refund.OperationID) (Run, error)
-	// Runs reads all runs in the order of their intake.
+	// Runs reads all runs in the order of their intake, without those that cannot be read.
 	Runs(ctx context.Context) ([]Run, error)
 	// Rows reads the durable facts of one run, together with the run as they left it. Errors: NOT_FOUND.
 	Rows(ctx context.Context, id refund.OperationID) (Run, []Row, error)
@@ -131,7 +131,7 @@ type Journal interface {
 	SubmitLocally(ctx context.Context, lease Lease) (Run, error)
 
 	// TakeNotice takes the notice that is due longest, in revision order, and puts its next delivery off in case this one
-	// is never acknowledged; false when none is due.
+	// is never acknowledged; false when none is due, and with an error when that one cannot be read.
 	TakeNotice(ctx context.Context) (Pending, bool, error)
 	// MarkDelivered records that the receiver has acknowledged.
 	MarkDelivered(ctx context.Context, notice refund.Notice, party string) error

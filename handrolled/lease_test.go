@@ -271,15 +271,13 @@ func TestTheNextGenerationIsAboveTheFenceThatTheProviderAnsweredWith(t *testing.
 	}
 }
 
-// B16: eight workers on eight connections want the same forty runs at once.
 // A row that cannot be read costs its own turn and nobody else's.
 func TestAnUnreadableRunIsNoObstacleForTheOthers(t *testing.T) {
 	store, clock := newStore(t)
 	broken := admit(t, store, refund.Terms{})
-	_, err := store.writer.Exec("UPDATE runs SET intake = 'not JSON' WHERE operation_id = ?", broken.Lease.OperationID)
-	require.NoError(t, err)
+	spoil(t, store, "UPDATE runs SET intake = 'not JSON' WHERE operation_id = ?", broken.Lease.OperationID)
 	clock.pass(time.Second)
-	_, _, err = store.Admit(bounded(t), request(2), terms(t, refund.Terms{}), "client")
+	_, _, err := store.Admit(bounded(t), request(2), terms(t, refund.Terms{}), "client")
 	require.NoError(t, err)
 	_, found, err := store.Claim(bounded(t), "A", lease)
 	require.Error(t, err)
@@ -290,6 +288,7 @@ func TestAnUnreadableRunIsNoObstacleForTheOthers(t *testing.T) {
 	require.Equal(t, request(2), run.Facts.Intake.Request)
 }
 
+// Eight workers on connections of their own want the same forty runs at once.
 func TestEachDueRunIsClaimedByOne(t *testing.T) {
 	path := journalPath(t)
 	first := openAt(t, path, Options{})

@@ -21,25 +21,33 @@ func (tx *transaction) announce(n refund.Notice) error {
 
 // TakeNotice puts the next delivery off before this one is tried: a worker that dies in between, before or after the
 // receiver had it, leaves the notice due, so it is delivered at least once and never lost.
+//
+// A notice that cannot be read is put off too: it is an error for its turn, and no obstacle for the others (I11).
 func (s *Store) TakeNotice(ctx context.Context) (pending Pending, found bool, err error) {
+	var unreadable error
 	err = s.write(ctx, func(tx *transaction) error {
-		var in refund.Intake
+		var id refund.OperationID
+		var revision int64
 		var attempts int
-		n := &pending.Notice
-		err := tx.row(`SELECT d.body, d.attempts, r.intake FROM deliverable AS d JOIN runs AS r USING (operation_id)
-			WHERE d.next_at <= ? ORDER BY d.next_at LIMIT 1`, tx.now).Scan(column{n}, &attempts, column{&in})
+		var notice, intake string
+		err := tx.row(`SELECT d.operation_id, d.revision, d.attempts, d.body, r.intake FROM deliverable AS d JOIN runs AS r USING (operation_id)
+			WHERE d.next_at <= ? ORDER BY d.next_at LIMIT 1`, tx.now).Scan(&id, &revision, &attempts, &notice, &intake)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		found = true
-		pending.Timeout = time.Duration(in.Terms.CallTimeout) * time.Millisecond
-		return tx.must("UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE operation_id = ? AND revision = ?",
-			tx.now.Add(pending.Timeout+in.Terms.Pause(attempts+1)), n.OperationID, n.Revision)
+		var in refund.Intake
+		unreadable = wrap(errors.Join(column{&pending.Notice}.Scan(notice), column{&in}.Scan(intake)), "notice %d of operation %q", revision, id)
+		pause := refund.MaxPause // where the run's own terms are not known
+		if found = unreadable == nil; found {
+			pending.Timeout = time.Duration(in.Terms.CallTimeout) * time.Millisecond
+			pause = pending.Timeout + in.Terms.Pause(attempts+1)
+		}
+		return tx.must("UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE operation_id = ? AND revision = ?", tx.now.Add(pause), id, revision)
 	})
-	return pending, found && err == nil, err
+	return pending, found && err == nil, errors.Join(err, unreadable)
 }
 
 // MarkDelivered records the delivery once, also when two relays delivered the same notice.

@@ -155,3 +155,34 @@ func TestNoticesOfOneRunAreDeliveredInRevisionOrder(t *testing.T) {
 	require.Equal(t, int64(1), w.notices[1].Revision)
 	require.Equal(t, int64(2), w.notices[2].Revision)
 }
+
+// I11: a notice that cannot be told costs its own turn and nobody else's.
+func TestAnUnreadableNoticeIsNoObstacleForTheOthers(t *testing.T) {
+	for what, breaks := range map[string]string{
+		"the notice":            "UPDATE outbox SET body = 'not JSON'",
+		"the intake of its run": "UPDATE runs SET intake = 'not JSON'",
+	} {
+		t.Run(what, func(t *testing.T) {
+			store, clock := newStore(t)
+			approved(t, store, refund.Terms{})
+			drive(t, store, newWorld(), "A")
+			spoil(t, store, breaks)
+			other, _, err := store.Admit(bounded(t), request(2), terms(t, refund.Terms{DecideWithin: 1}), "client")
+			require.NoError(t, err)
+			clock.pass(time.Millisecond)
+			w := newWorld()
+			drive(t, store, w, "A")
+
+			e, _ := executor(store, w, "A")
+			sent, err := e.relay(bounded(t))
+			requireCode(t, err, refund.CodeInternal, "cannot be read")
+			require.False(t, sent)
+			deliver(t, store, w)
+			require.Len(t, w.notices, 1)
+			require.Equal(t, other.Lease.OperationID, w.notices[0].OperationID)
+			_, due, err := store.NextNotice(bounded(t))
+			require.NoError(t, err)
+			require.True(t, due, "it is told when somebody has mended it")
+		})
+	}
+}

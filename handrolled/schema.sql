@@ -1,5 +1,6 @@
 -- The journal's file. Constraints do the guarding: what may exist once is unique, what belongs to something refers to it,
--- what is final cannot be changed, so that a mistake in a statement is an error and not a second refund.
+-- what is final cannot be changed, so that a mistake in a statement is an error and not a second refund. One trigger more is no new
+-- schema version: an older file works without it.
 -- Times are milliseconds since 1970 in UTC, bodies are JSON.
 
 -- The highest time that any transaction has used: the clock of this file never runs behind it.
@@ -35,6 +36,11 @@ CREATE INDEX runs_by_wake ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE TRIGGER generation_grows BEFORE UPDATE OF generation ON runs WHEN NEW.generation < OLD.generation
 BEGIN SELECT RAISE(ABORT, 'a generation never falls'); END;
+-- What a person was shown and was told, and what was asked (I3, I9, I12), stays whatever the code believes.
+CREATE TRIGGER run_is_final BEFORE UPDATE OF digest, intake, at, proposal, expired ON runs
+WHEN NEW.digest <> OLD.digest OR NEW.intake <> OLD.intake OR NEW.at <> OLD.at OR NEW.expired < OLD.expired
+	OR OLD.proposal IS NOT NULL AND NEW.proposal IS NOT OLD.proposal
+BEGIN SELECT RAISE(ABORT, 'what a run has recorded never changes'); END;
 
 -- One row per durable fact.
 CREATE TABLE journal (
@@ -68,6 +74,10 @@ CREATE TABLE decisions (
 ) STRICT;
 -- I5: the first acceptable decision wins, also when two processes judge at once.
 CREATE UNIQUE INDEX one_decision_wins ON decisions (operation_id) WHERE verdict = 'ACCEPTED';
+
+-- I10: the reply that was given is the record.
+CREATE TRIGGER verdict_is_final BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'a verdict never changes'); END;
+CREATE TRIGGER verdict_is_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'a verdict is never removed'); END;
 
 -- I5: nothing is sent without an accepted approval, whatever the code that writes the intent believed.
 CREATE TRIGGER intent_needs_approval BEFORE INSERT ON journal WHEN NEW.kind = 'INTENT' AND NOT EXISTS (

@@ -306,3 +306,30 @@ func TestAFileThatIsNotYetAJournalAndIsLockedIsNotOpened(t *testing.T) {
 	_, err := Open(path, Options{})
 	requireCode(t, err, refund.CodeStoreLocked, path, "another process has held the write lock")
 }
+
+// I4: what is UNKNOWN is listed, whatever else is in the file.
+func TestARunThatCannotBeReadIsLeftOutOfTheList(t *testing.T) {
+	for _, intake := range []string{"not JSON", `{"terms": {"profile": "nobody's"}}`} {
+		t.Run(intake, func(t *testing.T) {
+			store, _ := newStore(t)
+			broken := admit(t, store, refund.Terms{})
+			spoil(t, store, "UPDATE runs SET intake = ? WHERE operation_id = ?", intake, broken.Lease.OperationID)
+			other, _, err := store.Admit(bounded(t), request(2), terms(t, refund.Terms{}), "client")
+			require.NoError(t, err)
+			list, err := (&Client{Journal: store}).List(bounded(t))
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.Equal(t, other.Facts, list[0].View.Facts)
+		})
+	}
+}
+
+func TestAColumnThatIsNeitherTextNorNullIsAnError(t *testing.T) {
+	var in refund.Intake
+	require.NoError(t, column{&in}.Scan(nil))
+	require.NoError(t, column{&in}.Scan(`{"digest": "d"}`))
+	require.EqualValues(t, "d", in.Digest)
+	for _, value := range []any{[]byte(`{"digest": "d"}`), int64(1), "not JSON"} {
+		require.ErrorIs(t, column{&in}.Scan(value), errUnreadable)
+	}
+}
