@@ -104,7 +104,7 @@ func (t Trial) decidedEnds(c course) []faults.End {
 	for _, f := range t.Faults {
 		frozen = frozen || f.Action == faults.Freeze && KindOf(f.Victim) != Client
 	}
-	for _, f := range t.Faults {
+	for i, f := range t.Faults {
 		if KindOf(f.Victim) == Client {
 			continue
 		}
@@ -119,6 +119,8 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		case !decisive:
 		case frozen && f.Point.Boundary == faults.StoreCommit:
 			return confirmed // it holds the journal's file, so nobody has taken over, and its commit goes through
+		case f.Point == arrival && KindOf(f.Victim) == Worker && slices.ContainsFunc(t.Faults[i+1:], stopsProvider):
+			return append(afterCommit(c), absent) // the request outlived its sender, and perhaps not its receiver
 		case f.Stage == Committed, f.Point == arrival && KindOf(f.Victim) == Worker:
 			return afterCommit(c)
 		case frozen:
@@ -150,6 +152,8 @@ func (t Trial) thawed(c course, f Fault) []faults.End {
 
 // arrival is where a request has reached the provider, which goes on with it whatever becomes of its sender.
 var arrival = faults.Point{Boundary: faults.ProviderRecv, When: faults.Before}
+
+func stopsProvider(f Fault) bool { return KindOf(f.Victim) == Provider }
 
 // confirmedAgain is the end wherever the provider recognises a repeated operation: any number of sends is one refund.
 func (t Trial) confirmedAgain(c course) faults.End {

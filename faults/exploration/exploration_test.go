@@ -258,6 +258,9 @@ func TestHowATrialMayEnd(t *testing.T) {
 		// The first fault that leaves something open decides.
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill a intent.after 1", "kill b claim.after 1"}, []string{u0}},
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill bob reply.after 1", "kill a outcome.before 1"}, []string{u1}},
+		// A request that has arrived outlives its sender, and not always its receiver.
+		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill a provider-received.before 1", "kill provider provider-commit.before 1"}, []string{u1, u0}},
+		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill a provider-received.before 1", "kill b claim.before 1"}, []string{u1}},
 		// The other flows have one end each.
 		{Handrolled, refund.ProfileOpaque, Lost, []string{"kill a outcome.after 1"}, []string{u1}},
 		{Handrolled, refund.ProfileLookup, Lost, []string{"freeze a outcome.before 1"}, []string{c1}},
