@@ -63,7 +63,7 @@ func (s *Store) Decide(ctx context.Context, d refund.Decision, party string) (ve
 func (s *Store) Expire(ctx context.Context, lease Lease) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
 		f := run.Facts
-		if err := tx.asOwner(lease, "owner = owner"); err != nil {
+		if err := tx.holds(lease); err != nil {
 			return err
 		}
 		if f.Expired || f.State.Final() {

@@ -9,8 +9,8 @@ import (
 	"refundlab/refund"
 )
 
-// owned runs fn as one transaction of the lease's owner and returns the run as it is then. fn writes to the run through
-// asOwner before anything else.
+// owned runs fn as one transaction of the lease's owner and returns the run as it is then. Before fn writes anything else it goes
+// through asOwner or holds.
 func (s *Store) owned(ctx context.Context, lease Lease, fn func(tx *transaction, run Run) error) (run Run, err error) {
 	err = s.write(ctx, func(tx *transaction) error {
 		before, err := tx.load(lease.OperationID)
@@ -73,7 +73,7 @@ func (s *Store) RecordNoProposal(ctx context.Context, lease Lease, cause error) 
 // have been sent, and its successor acts on that and not on hope (I1, I4).
 func (s *Store) RecordIntent(ctx context.Context, lease Lease, action refund.Action) (Run, error) {
 	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
-		if err := tx.asOwner(lease, "owner = owner"); err != nil { // the run's row stays as it is; the condition is what counts
+		if err := tx.holds(lease); err != nil {
 			return err
 		}
 		return tx.intend(lease, run, action)

@@ -144,6 +144,9 @@ func (tx *transaction) asOwner(lease Lease, set string, args ...any) error {
 	return err
 }
 
+// holds is the same door for an owner who leaves the run's row as it is: the condition is what counts.
+func (tx *transaction) holds(lease Lease) error { return tx.asOwner(lease, "owner = owner") }
+
 // record appends one durable fact under the run's next sequence number.
 func (tx *transaction) record(id refund.OperationID, kind refund.FactKind, party string, generation int64, ref, code string, body any) error {
 	text, err := json.Marshal(body)
