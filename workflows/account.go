@@ -35,11 +35,16 @@ func (a *account) move(event refund.OperationEvent) {
 	}
 }
 
-// judged records a verdict; accepted is the decision where it was accepted.
+// judged records a verdict; accepted is the decision that the run goes on by. Where its verdict is another than ACCEPTED, it may have
+// been accepted before a reset: what was sent by it is to be found out, and there is no authority to send by it again (I3, I5).
 func (a *account) judged(verdict refund.RecordedVerdict, accepted *refund.Decision) {
 	a.Verdicts = append(a.Verdicts, verdict)
-	if verdict.Code == refund.VerdictAccepted && a.Decision == nil {
-		a.Decision = accepted
+	if accepted == nil || a.Decision != nil {
+		return
+	}
+	a.Decision = accepted
+	if verdict.Code != refund.VerdictAccepted {
+		a.Lapsed = refund.CodeApprovalExpired
 	}
 }
 

@@ -34,12 +34,12 @@ func (r *run) judge(ctx workflow.Context, raw converter.RawValue, arrived arriva
 		}
 		return
 	}
-	code := refund.VerdictInvalid
+	code, bench := refund.VerdictInvalid, r.bench(ctx, arrived)
 	if err == nil {
-		code = refund.Judge(decision, r.bench(ctx, arrived))
+		code = refund.Judge(decision, bench)
 	}
 	record := verdictRecord{RecordedVerdict: refund.RecordedVerdict{DecisionID: decision.DecisionID, Hash: hash, Code: code, At: now(ctx)}}
-	if code == refund.VerdictAccepted {
+	if code == refund.VerdictAccepted || bench.Overdue && !arrived.overdue && r.wasApproved(ctx, decision, bench) {
 		record.Accepted = &decision
 	}
 	r.record(ctx, memoVerdict, record)
@@ -68,6 +68,18 @@ func (r *run) bench(ctx workflow.Context, arrived arrival) refund.Bench {
 		}
 	}
 	return bench
+}
+
+// wasApproved tells whether a decision that a reset carried over, and that is late here, may be the approval that the run before was
+// given in time and sent by. The run then does not end EXPIRED over what that one did (I3), and sends nothing itself (I5).
+func (r *run) wasApproved(ctx workflow.Context, decision refund.Decision, bench refund.Bench) bool {
+	bench.Overdue = false
+	if r.decidedBefore || refund.Judge(decision, bench) != refund.VerdictAccepted {
+		return false
+	}
+	r.decidedBefore = true // by this one, or by none in time: those that follow it came later there as well
+	return decision.Choice == refund.ChoiceApprove &&
+		workflow.GetVersion(ctx, changeLateApproval, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 // readDecision reads a signal's payload. A decision that cannot be read gets a name from its content, so that it has a verdict

@@ -12,7 +12,7 @@ const (
 	memoEnding     = "refund.ending"     // ending
 )
 
-// verdictRecord is one verdict, with the decision where it was accepted.
+// verdictRecord is one verdict, with the decision where it was accepted, here or perhaps before a reset.
 type verdictRecord struct {
 	refund.RecordedVerdict
 	Accepted *refund.Decision `json:"accepted,omitempty"`

@@ -42,13 +42,15 @@ type run struct {
 	// ctx is not cancelled with the workflow: what was begun is brought to its end. caller is.
 	ctx, caller workflow.Context
 
-	firstRun    string          // id of the run that stored the intake: it stays through a reset
-	lastRun     string          // id of the run that was seen submitting last
-	asks        int             // provider activities so far, for the pauses between them
-	asking      bool            // one is open
-	interrupted bool            // a settlement waits for it to end
-	settlements map[string]bool // ids that were answered; never ranged over
-	shown       refund.RunStatus
+	firstRun string // id of the run that stored the intake: it stays through a reset
+	lastRun  string // id of the run that was seen submitting last
+	// decidedBefore: of the decisions that a reset carried over late, the one was seen that could have been accepted in time.
+	decidedBefore bool
+	asks          int             // provider activities so far, for the pauses between them
+	asking        bool            // one is open
+	interrupted   bool            // a settlement waits for it to end
+	settlements   map[string]bool // ids that were answered; never ranged over
+	shown         refund.RunStatus
 }
 
 func begin(ctx workflow.Context, in refund.Intake) (*run, error) {

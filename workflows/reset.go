@@ -8,6 +8,9 @@ import (
 // it. A history without the mark is replayed as it was made.
 const changeFailsClosed = "fails-closed-after-reset-and-cancellation"
 
+// changeLateApproval marks the runs that do not end EXPIRED over an approval that a reset carried over late.
+const changeLateApproval = "late-approval-carried-over-may-have-sent"
+
 func (r *run) failsClosed() bool {
 	return workflow.GetVersion(r.ctx, changeFailsClosed, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }

@@ -205,7 +205,34 @@ func TestClientGoesOnWithTheRunThatAResetMade(t *testing.T) {
 	require.Equal(t, []refund.RecordedVerdict{got.verdict}, l.view(view.OperationID).Facts.Verdicts, "I10: the reply equals the record")
 }
 
-// The decision was too late, and the reset puts it in front of the timer that said so.
+// By the history of the new run nobody can tell this approval from one that was too late (I3).
+func TestApprovalThatAResetCarriesOverLateMayHaveBeenSentBy(t *testing.T) {
+	for profile, want := range map[refund.ProfileName]refund.RunStatus{
+		refund.ProfileFull: refund.StatusConfirmed, refund.ProfileLenient: refund.StatusConfirmed, refund.ProfileLookup: refund.StatusConfirmed,
+		refund.ProfileOpaque: refund.StatusUnknown,
+	} {
+		t.Run(string(profile), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, profile)
+			l.worker()
+			view := l.until(l.request(refund.Terms{DecideWithin: 5000, CommitWithin: 600_000}).OperationID, refund.StatusApprovalRequired)
+			require.Equal(t, refund.VerdictAccepted, l.decide(decisionOn(view, "d-1", refund.ChoiceApprove)))
+			l.closed(view.OperationID)
+			<-time.After(time.Until(view.Facts.Intake.DecideBy().Time()))
+			l.reset(view.OperationID, afterProposal)
+			again := l.until(view.OperationID, want)
+			require.Equal(t, refund.VerdictExpired, again.Facts.Verdicts[0].Code)
+			require.Equal(t, refund.CodeApprovalExpired, again.Facts.Lapsed)
+			require.Len(t, l.world.submits, 1, "I5: nothing is sent by it again")
+			export, err := l.client.Export(l.ctx(), view.OperationID)
+			require.NoError(t, err)
+			require.NoError(t, replayed(export))
+		})
+	}
+}
+
+// The decision was too late, and the reset puts it in front of the timer that said so. Whether it had been in time is not known there:
+// the operation is closed.
 func TestLateDecisionStaysLateWhenAResetCarriesItOver(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, refund.ProfileFull)
@@ -220,7 +247,8 @@ func TestLateDecisionStaysLateWhenAResetCarriesItOver(t *testing.T) {
 	l.reset(view.OperationID, afterProposal)
 	l.closed(view.OperationID)
 	again := l.view(view.OperationID)
-	require.Equal(t, refund.StatusExpired, again.Status)
+	require.Equal(t, refund.StatusRejected, again.Status)
+	require.Equal(t, refund.CodeClosed, again.Facts.Rejected)
 	require.Len(t, again.Facts.Verdicts, 1)
 	require.Equal(t, refund.VerdictExpired, again.Facts.Verdicts[0].Code)
 	require.Empty(t, l.world.submits)
