@@ -88,7 +88,7 @@ func (tx *transaction) load(id refund.OperationID) (Run, error) {
 	var rejected, conflict, lapsed, last sql.NullString
 	err := tx.row(`SELECT r.intake, r.model_calls, r.proposal, r.expired, r.asks, r.generation, r.owner, r.lease_until,
 			o.state, o.first_sent_at, o.receipt, o.rejected, o.conflict, o.lapsed, o.presumed_absent,
-			(SELECT code || ': ' || coalesce(body ->> '$.answer.detail', body ->> '$.detail', '') FROM journal
+			(SELECT code || ': ' || iif(json_valid(body), coalesce(body ->> '$.answer.detail', body ->> '$.detail', ''), 'unreadable') FROM journal
 				WHERE operation_id = r.operation_id AND kind = 'OBSERVATION' ORDER BY seq DESC LIMIT 1),
 			EXISTS (SELECT 1 FROM journal WHERE operation_id = r.operation_id AND kind = 'SETTLEMENT' AND code = 'close')
 		FROM runs AS r JOIN operations AS o USING (operation_id) WHERE operation_id = ?`, id).Scan(

@@ -324,6 +324,20 @@ func TestARunThatCannotBeReadIsLeftOutOfTheList(t *testing.T) {
 	}
 }
 
+func TestAnUnreadableObservationCostsItsDetailAlone(t *testing.T) {
+	store, _ := newStore(t)
+	run := unknown(t, store, refund.ProfileOpaque)
+	_, err := store.writer.Exec("DROP TRIGGER journal_is_final")
+	require.NoError(t, err)
+	_, err = store.writer.Exec("UPDATE journal SET body = 'not JSON' WHERE kind = 'OBSERVATION'")
+	require.NoError(t, err)
+	list, err := (&Client{Journal: store}).List(bounded(t))
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, refund.StatusUnknown, list[0].View.Status)
+	require.Equal(t, run.Lease.OperationID, list[0].View.Facts.Intake.OperationID)
+}
+
 func TestAColumnThatIsNeitherTextNorNullIsAnError(t *testing.T) {
 	var in refund.Intake
 	require.NoError(t, column{&in}.Scan(nil))
