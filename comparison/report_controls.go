@@ -92,7 +92,7 @@ func controlsUnsound(x evidence.Controls) *table {
 	for _, control := range x.Controls {
 		for _, t := range control.Trials {
 			if len(t.Unsound) > 0 {
-				rows.add(control.Name, fmt.Sprintf("`%s` %s, %s", t.Scenario, t.Engine, t.Profile), strings.Join(t.Unsound, "; "))
+				rows.add(control.Name, "`"+t.Scenario+"` "+t.Engine+", "+string(t.Profile), strings.Join(t.Unsound, "; "))
 			}
 		}
 	}
