@@ -31,14 +31,14 @@ func TestI5EveryEntryWasAuthorised(t *testing.T) {
 		{name: "the change was made before the order was read for the send", profile: refund.ProfileLenient, change: changed(-5, -3), verdict: Fail, checks: []string{"I5"}},
 		{name: "the change was made while or after the order was read for the send", profile: refund.ProfileLenient, change: changed(-5, 2), verdict: Pass},
 		{name: "the change was made before the person was shown the order", profile: refund.ProfileLenient, change: changed(-1000, -999), verdict: Pass},
-		{name: "accepted after the deadline", change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Fail, checks: []string{"I5"}},
+		{name: "accepted after the deadline", change: agreed(func(t *refund.Terms) { t.DecideWithin = 20 }), verdict: Fail, checks: []string{"I5"}},
 		{name: "accepted a moment after the deadline, before Temporal's timer", engine: "temporal",
-			change: facts(func(f *refund.Facts) { f.Intake.Terms.DecideWithin = 20 }), verdict: Pass},
-		{name: "committed after the time to commit", change: facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 }), verdict: Fail, checks: []string{"I5"}},
+			change: agreed(func(t *refund.Terms) { t.DecideWithin = 20 }), verdict: Pass},
+		{name: "committed after the time to commit", change: agreed(func(t *refund.Terms) { t.CommitWithin = 60 }), verdict: Fail, checks: []string{"I5"}},
 		{name: "sent in time where the provider keeps no deadline", profile: refund.ProfileLenient,
-			change: facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 }), verdict: Pass},
+			change: agreed(func(t *refund.Terms) { t.CommitWithin = 60 }), verdict: Pass},
 		{name: "sent too late where the provider keeps no deadline", profile: refund.ProfileLenient, change: func(s *scene) {
-			facts(func(f *refund.Facts) { f.Intake.Terms.CommitWithin = 60 })(s)
+			agreed(func(t *refund.Terms) { t.CommitWithin = 60 })(s)
 			for i := range s.Trace {
 				s.Trace[i].At += 1000
 			}

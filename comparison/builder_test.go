@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -116,7 +117,19 @@ func (s *scene) requested(name string) {
 
 func requestArgs(q refund.Request) []string {
 	amount, currency, _ := strings.Cut(q.Amount.String(), " ")
-	return []string{"--tenant", q.Tenant, "--request-id", q.RequestID, "--order", q.Order, "--amount", amount, "--currency", currency, "--reason", q.Reason}
+	return []string{"--tenant", q.Tenant, "--request-id", q.RequestID, "--order", q.Order, "--amount", amount, "--currency", currency, "--reason", q.Reason, "--call-timeout", "800ms"}
+}
+
+// agreed changes the terms of r1 in its record, and lets its request have asked for them.
+func agreed(edit func(*refund.Terms)) func(*scene) {
+	return func(s *scene) {
+		s.change("r1", func(e *refund.Export) {
+			terms := &e.View.Facts.Intake.Terms
+			edit(terms)
+			s.Answers[0].Args = append(s.Answers[0].Args, "--decide-within", fmt.Sprintf("%dms", terms.DecideWithin),
+				"--commit-within", fmt.Sprintf("%dms", terms.CommitWithin), "--retention", fmt.Sprintf("%dms", terms.Retention))
+		})
+	}
 }
 
 func point(text string) faults.Point {

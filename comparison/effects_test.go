@@ -31,11 +31,9 @@ func TestI1AtMostOneEntryPerOperation(t *testing.T) {
 		{name: "a second entry by a copy that arrived beyond retention", profile: refund.ProfileRetention, change: func(s *scene) {
 			second(s)
 			s.Provider.Received[1].At += 10_000
-			s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.Retention = 10_000 })
+			agreed(func(t *refund.Terms) { t.Retention = 10_000 })(s)
 		}, verdict: NotApplicable, checks: []string{"SCOPE"}},
-		{name: "sent again beyond retention, whatever the ledger holds", profile: refund.ProfileRetention, change: func(s *scene) {
-			s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.Retention = 10 })
-		}, verdict: Fail, checks: []string{"I1"}},
+		{name: "sent again beyond retention, whatever the ledger holds", profile: refund.ProfileRetention, change: agreed(func(t *refund.Terms) { t.Retention = 10 }), verdict: Fail, checks: []string{"I1"}},
 		{name: "two entries of an operation that nobody knows", change: func(s *scene) {
 			s.enter("0", "rf-8", refund.Fence{}).Amount.Minor = 1
 			s.enter("0", "rf-9", refund.Fence{}).Amount.Minor = 1

@@ -11,7 +11,7 @@ import (
 func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 	lapsed := func(s *scene) {
 		s.unknown()
-		s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.CommitWithin = 3000 })
+		agreed(func(t *refund.Terms) { t.CommitWithin = 3000 })(s)
 	}
 	judgeAll(t, []one{
 		{name: "unknown where nothing can be asked", profile: refund.ProfileOpaque, change: func(s *scene) { s.unknown() }, verdict: Pass},
@@ -35,7 +35,7 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 		}, verdict: Pass},
 		{name: "unknown under retention after retention", profile: refund.ProfileRetention, change: func(s *scene) {
 			s.unknown()
-			s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.Retention = 3000 })
+			agreed(func(t *refund.Terms) { t.Retention = 3000 })(s)
 		}, verdict: Pass},
 		{name: "unknown although a strong look-up would find the entry", profile: refund.ProfileLookup, change: func(s *scene) {
 			s.unknown()
