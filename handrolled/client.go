@@ -108,9 +108,9 @@ func (c *Client) Watch(ctx context.Context, id refund.OperationID, show func(ref
 
 // Settle records what a person knows about a run whose outcome is unknown and which nobody holds. Settling by close asks the
 // provider from here, under a generation of its own, and returns the run as the answer left it: CONFIRMED, REJECTED, or
-// still unknown when the answer was lost, and then it may be settled again under the same id. UNAVAILABLE: it is not known
-// whether the settlement is recorded, or it is and its close is under way; ask again with the same id.
-// Errors: INVALID_*, NOT_FOUND, DECISION_CONFLICT, SETTLEMENT_REFUSED, UNAVAILABLE.
+// still unknown when the answer was lost, and then it may be settled again under the same id. VERDICT_PENDING: it is recorded,
+// and a close of it is under way.
+// Errors: INVALID_*, NOT_FOUND, DECISION_CONFLICT, SETTLEMENT_REFUSED, VERDICT_PENDING, UNAVAILABLE.
 func (c *Client) Settle(ctx context.Context, settlement refund.Settlement) (refund.View, error) {
 	settlement, err := refund.NewSettlement(settlement)
 	if err != nil {

@@ -82,7 +82,7 @@ type Journal interface {
 	// Settle records a settlement by receipt or presumed-absent. Errors: NOT_FOUND, DECISION_CONFLICT, SETTLEMENT_REFUSED, INVALID_*.
 	Settle(ctx context.Context, settlement refund.Settlement, party string) (Run, error)
 	// ClaimToClose records a settlement by close and claims the run for it, whatever it waits for. A run that is over
-	// already is returned without a lease. Errors: as Settle; UNAVAILABLE while a recorded one holds the run.
+	// already is returned without a lease. Errors: as Settle; VERDICT_PENDING when it is recorded and the run is held.
 	ClaimToClose(ctx context.Context, settlement refund.Settlement, owner string, length time.Duration) (Run, error)
 
 	// Load reads one run. Errors: NOT_FOUND.

@@ -42,7 +42,7 @@ func (s *Store) ClaimToClose(ctx context.Context, settlement refund.Settlement, 
 		}
 		if done {
 			if err = tx.takeOver(settlement.OperationID, owner, length); refund.CodeOf(err) == refund.CodeSettlementRefused {
-				err = refund.Errorf(refund.CodeUnavailable, "settlement %q is recorded and its close is under way until %s: ask again with the same id",
+				err = refund.Errorf(refund.CodeVerdictPending, "settlement %q is recorded and its close is under way until %s: ask again with the same id",
 					settlement.SettlementID, run.Lease.Until)
 			}
 		} else {

@@ -183,7 +183,7 @@ func TestACloseWhoseCommitFailedIsRecordedOrMadeAgain(t *testing.T) {
 			*next = how
 			_, err := client.Settle(bounded(t), settlement(run, refund.SettleClose))
 			if how == "there" {
-				requireCode(t, err, refund.CodeUnavailable, "set-1", "is recorded", "ask again")
+				requireCode(t, err, refund.CodeVerdictPending, "set-1", "is recorded", "ask again")
 				other := settlement(run, refund.SettleClose)
 				other.SettlementID = "set-2"
 				_, err = client.Settle(bounded(t), other)
