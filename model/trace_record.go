@@ -228,12 +228,18 @@ func (w *walker) learns(n node, r Record, i int, saw seen) []node {
 			return nil
 		}
 	}
+	before := []bool{o.sentBefore}
+	if saw == sawUnsent && w.rounds && w.profile.Idempotent && !o.sentBefore {
+		before = append(before, true) // an attempt that begins late takes it that another was before it, whatever its number
+	}
 	var after []node
-	for _, coded := range []bool{false, true} {
-		m := n
-		p := &m.owners[i]
-		p.at, p.saw, p.coded = answered, saw, coded && saw == sawUnsent
-		after = append(after, w.as(m, r.At, func(s *state) bool { w.learn(s, i); return true })...)
+	for _, sent := range before {
+		for _, coded := range []bool{false, true} {
+			m := n
+			p := &m.owners[i]
+			p.at, p.saw, p.coded, p.sentBefore = answered, saw, coded && saw == sawUnsent, sent
+			after = append(after, w.as(m, r.At, func(s *state) bool { w.learn(s, i); return true })...)
+		}
 	}
 	return after
 }
