@@ -35,9 +35,9 @@ func (a *account) move(event refund.OperationEvent) {
 	}
 }
 
-// judged records a verdict; accepted is the decision that the run goes on by. Where its verdict is another than ACCEPTED, it may have
+// recordVerdict records a verdict; accepted is the decision that the run goes on by. Where its verdict is another than ACCEPTED, it may have
 // been accepted before a reset: what was sent by it is to be found out, and there is no authority to send by it again (I3, I5).
-func (a *account) judged(verdict refund.RecordedVerdict, accepted *refund.Decision) {
+func (a *account) recordVerdict(verdict refund.RecordedVerdict, accepted *refund.Decision) {
 	a.Verdicts = append(a.Verdicts, verdict)
 	if accepted == nil || a.Decision != nil {
 		return
@@ -108,15 +108,15 @@ func (a *account) unanswered(detail string) {
 	a.observe(provider.Answer{Observation: refund.ObservedAmbiguous, Detail: detail}, true)
 }
 
-// resumed records that the run goes on from another one that was reset. What that one did after the point of the reset is not
+// recordReset records that the run goes on from another one that was reset. What that one did after the point of the reset is not
 // known here, so something may have been sent, and as early as the intake: the provider's memory is counted from there.
-func (a *account) resumed() {
+func (a *account) recordReset() {
 	a.intent(refund.ActSend, a.round, a.Intake.At)
 	a.unanswered("the run was reset, and what it had sent by then is not known")
 }
 
-// settled records what a person said of the outcome.
-func (a *account) settled(s refund.Settlement) {
+// recordSettlement records what a person said of the outcome.
+func (a *account) recordSettlement(s refund.Settlement) {
 	switch s.Kind {
 	case refund.SettleReceipt:
 		a.observe(provider.Answer{Observation: refund.ObservedReceipt, Receipt: s.Receipt}, true)
@@ -128,8 +128,8 @@ func (a *account) settled(s refund.Settlement) {
 	}
 }
 
-// ended records an end that the run itself decided, before anything was sent.
-func (a *account) ended(end ending) {
+// recordEnding records an end that the run itself decided, before anything was sent.
+func (a *account) recordEnding(end ending) {
 	a.Expired, a.Last = end.Expired, ""
 	if end.Rejected != "" {
 		a.move(refund.EventWithdrawn)

@@ -82,7 +82,7 @@ func (f *fold) unsettled(now refund.Instant) error {
 // Settle sends a person's settlement and waits for its answer; after a close, also for the outcome that the provider gives.
 // When ctx ends in that wait, the view is what was recorded by then.
 //
-// Errors: NOT_FOUND; SETTLEMENT_REFUSED; VERDICT_PENDING when the settlement is stored and ctx ended before its answer; INVALID_*;
+// Errors: NOT_FOUND; SETTLEMENT_REFUSED; DECISION_CONFLICT; VERDICT_PENDING when the settlement is stored and ctx ended before its answer; INVALID_*;
 // UNAVAILABLE when it is not known whether it is stored. After the last two, the same call with the same id asks again.
 func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View, error) {
 	settlement, err := refund.NewSettlement(in)
@@ -117,7 +117,7 @@ func (c *Client) Settle(ctx context.Context, in refund.Settlement) (refund.View,
 	case !found:
 		return refund.View{}, refund.Wrap(refund.CodeVerdictPending, err, "settlement %q is stored and has no answer yet: ask again with the same id once a worker runs", settlement.SettlementID)
 	case record.Hash != settlementHash(settlement):
-		return refund.View{}, refund.Errorf(refund.CodeSettlementRefused, "settlement id %q already stands for another settlement: use a new id", settlement.SettlementID)
+		return refund.View{}, refund.Errorf(refund.CodeDecisionConflict, "settlement id %q already stands for another settlement: use a new id", settlement.SettlementID)
 	case record.Refused != "":
 		return refund.View{}, refund.Errorf(record.Refused, "settlement %q was refused: %s", settlement.SettlementID, record.Detail)
 	}

@@ -240,7 +240,7 @@ func TestSettlementIDThatStandsForAnotherSettlementIsToldAtOnce(t *testing.T) {
 	ctx := l.ctx()
 	_, err = l.client.Settle(ctx, settlementOn(view, "s-1", refund.SettleClose))
 	require.NoError(t, ctx.Err(), "the run stays open: waiting for its end would be waiting for nothing")
-	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+	require.Equal(t, refund.CodeDecisionConflict, refund.CodeOf(err))
 	require.ErrorContains(t, err, "another settlement")
 }
 

@@ -43,7 +43,7 @@ func (r *run) judge(ctx workflow.Context, raw converter.RawValue, arrived arriva
 		record.Accepted = &decision
 	}
 	r.record(ctx, memoVerdict, record)
-	r.judged(record.RecordedVerdict, record.Accepted)
+	r.recordVerdict(record.RecordedVerdict, record.Accepted)
 	workflow.GetLogger(ctx).Info("decision", "decision", decision.DecisionID, "verdict", code)
 	r.show(ctx)
 }

@@ -137,7 +137,7 @@ func (f *fold) record(event *historypb.HistoryEvent, at refund.Instant, field st
 		if err = f.converter.FromPayload(payload, &v); err != nil {
 			break
 		}
-		f.judged(v.RecordedVerdict, v.Accepted)
+		f.recordVerdict(v.RecordedVerdict, v.Accepted)
 		if v.Accepted != nil {
 			f.since = at
 		}
@@ -149,17 +149,17 @@ func (f *fold) record(event *historypb.HistoryEvent, at refund.Instant, field st
 		}
 		f.settlements = append(f.settlements, s)
 		if s.Refused == "" {
-			f.settled(s.Settlement)
+			f.recordSettlement(s.Settlement)
 		}
 		f.fact(event, at, refund.Fact{Kind: refund.FactSettlement, Hash: s.Hash, Party: f.task, Ref: s.Settlement.SettlementID, Code: string(s.Refused)})
 	case memoReset:
-		f.resumed()
+		f.recordReset()
 	case memoEnding:
 		var e ending
 		if err = f.converter.FromPayload(payload, &e); err != nil {
 			break
 		}
-		f.ended(e)
+		f.recordEnding(e)
 		fact := refund.Fact{Kind: refund.FactOutcome, Party: f.task, Code: string(e.Rejected)}
 		if e.Expired {
 			fact.Kind, fact.Code = refund.FactExpiry, string(refund.StatusExpired)

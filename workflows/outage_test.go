@@ -256,7 +256,7 @@ func TestSettlementByCloseEndsTheSending(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, refund.StatusRejected, again.Status)
 	_, err = l.client.Settle(l.ctx(), settlementOn(view, "s-1", refund.SettlePresumedAbsent))
-	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+	require.Equal(t, refund.CodeDecisionConflict, refund.CodeOf(err))
 	_, err = l.client.Settle(l.ctx(), settlementOn(view, "s-2", refund.SettleClose))
 	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
 }

@@ -175,7 +175,7 @@ func (r *run) inTime(happened func() bool) bool {
 // end records an end that the run itself decides.
 func (r *run) end(end ending) {
 	r.record(r.ctx, memoEnding, end)
-	r.ended(end)
+	r.recordEnding(end)
 	r.show(r.ctx)
 }
 

@@ -43,6 +43,6 @@ func (r *run) noticeReset() {
 	}
 	r.lastRun = current
 	r.record(r.ctx, memoReset, current)
-	r.resumed()
+	r.recordReset()
 	r.show(r.ctx)
 }

@@ -40,7 +40,7 @@ func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
 	if err != nil {
 		record.Refused, record.Detail = refund.CodeOf(err), err.Error()
 	} else {
-		r.settled(settlement)
+		r.recordSettlement(settlement)
 	}
 	r.record(ctx, memoSettlement, record)
 	r.settlements[settlement.SettlementID] = true
