@@ -12,14 +12,15 @@ import (
 // ExplorationSection is the report's section about a run of "lab explore".
 func ExplorationSection(x evidence.Exploration) string {
 	return "## Every place, one by one and in pairs\n\n" + explorationText + explorationOrigin(x) + explorationKinds(x) +
-		explorationEnds(x) + explorationCoverage(x) + explorationUnstable(x) + explorationOpen(x)
+		explorationEnds(x) + explorationCoverage(x) + explorationUnstable(x) + explorationRepeated(x) + explorationOpen(x)
 }
 
 const explorationText = "Each base flow is traced without a fault of its own; a place is one process at one point for the n-th time, and it counts where " +
 	"every trace of the flow holds it. At each place there is one trial with a kill, and one with a freeze that is let go once the others have come to rest " +
 	"without the frozen process, so that it acts late. What is done about each fault is the same everywhere: another worker for a dead or frozen one, the same " +
 	"command again for a client, the provider started again on its files. In a pair, the second fault hits at a place of the recovery from the first. " +
-	"A trial whose fault did not hit is played again up to two times, and is then listed as not reached: it is never counted as passed.\n\n"
+	"A trial that did not take place, above all because its fault did not hit, may be played again up to two times; why each was is listed. Where the fault hit in no play, and nothing else was amiss in any, " +
+	"the trial is not reached; where anything else was amiss, it is invalid. Neither is ever counted as passed.\n\n"
 
 func explorationOrigin(x evidence.Exploration) string {
 	facts := table{head: []string{"what", "value"}}
@@ -40,7 +41,10 @@ func explorationOrigin(x evidence.Exploration) string {
 		facts.add("sample, "+s.Engine, fmt.Sprintf("%d drawn from %d pairs, seed %d", s.Drawn, s.Population, s.Seed))
 	}
 	if x.Unplayed > 0 {
-		facts.add("**not played**", fmt.Sprintf("%d trials of the part that was cut off by the budget of time; what would have followed from them is not known", x.Unplayed))
+		facts.add("**not played**", fmt.Sprintf("at least %d trials, which the budget of time cut off: later parts are made from the traces of these", x.Unplayed))
+	}
+	if x.Pairless > 0 {
+		facts.add("**without pairs**", fmt.Sprintf("%d single faults: a play of theirs did not take place, so nobody knows what their recovery comes past, and no second fault was aimed at it", x.Pairless))
 	}
 	return facts.String()
 }
@@ -223,6 +227,26 @@ func explorationUnstable(x evidence.Exploration) string {
 	t.merge(2)
 	return "### Places that only some traces hold\n\nHow often a worker looks for work, and how much one workflow task takes in, depends on who was faster. No fault is aimed at these; " +
 		"they are hit where they come before or after another place.\n\n" + t.String()
+}
+
+// explorationRepeated lists the trials that took more than one play, and why.
+func explorationRepeated(x evidence.Exploration) string {
+	var total evidence.Tally
+	for _, g := range x.Groups {
+		total.Add(g.Tally)
+	}
+	if total.Repeats == 0 {
+		return ""
+	}
+	const head = "### Plays that were repeated\n\n"
+	if len(x.Repeated) == 0 {
+		return head + "This run did not keep why.\n\n"
+	}
+	t := table{head: []string{"engine", "profile", "trial", "verdict in the end", "why it was played again"}}
+	for _, r := range x.Repeated {
+		t.add(r.Engine, r.Profile, "`"+r.Name+"`", r.Verdict, strings.Join(r.Earlier, "; "))
+	}
+	return head + t.String()
 }
 
 // explorationOpen lists the trials that did not pass.

@@ -14,12 +14,16 @@ type Exploration struct {
 	ElapsedMS int64            `json:"elapsed_ms"`
 	Jobs      int              `json:"jobs"` // trials at a time
 	Asked     ExplorationAsked `json:"asked"`
-	// Unplayed counts trials that were due when the budget of time ended; 0 in a complete run.
-	Unplayed int             `json:"unplayed"`
+	// Unplayed counts trials that were due when the budget of time ended, and not those that would have been made from their
+	// traces; 0 in a complete run.
+	Unplayed int `json:"unplayed"`
+	// Pairless counts single faults whose pairs were asked for and could not be made, because a play of theirs did not take place.
+	Pairless int             `json:"pairless,omitempty"`
 	Groups   []ExploredGroup `json:"groups"`
 	Points   []ExploredPoint `json:"points"`
 	Samples  []PairSample    `json:"samples,omitempty"`
 	Open     []ExploredTrial `json:"open,omitempty"` // every trial that did not pass
+	Repeated []RepeatedTrial `json:"repeated,omitempty"`
 }
 
 // ExplorationAsked says which part was asked for. Empty lists and zeros ask for everything.
@@ -40,7 +44,7 @@ type Tally struct {
 	Failed       int `json:"failed,omitempty"`
 	Invalid      int `json:"invalid,omitempty"`
 	Inconclusive int `json:"inconclusive,omitempty"`
-	NotReached   int `json:"not_reached,omitempty"` // a fault did not hit in any of its plays
+	NotReached   int `json:"not_reached,omitempty"` // in none of their plays did all faults hit, and nothing else was amiss in any
 	Repeats      int `json:"repeats,omitempty"`
 }
 
@@ -99,4 +103,13 @@ type ExploredTrial struct {
 	Verdict  string   `json:"verdict"` // of the judge, or "not reached"
 	Findings []string `json:"findings,omitempty"`
 	Replay   string   `json:"replay,omitempty"` // the plan's file below the run's directory
+}
+
+// RepeatedTrial is one trial that took more than one play.
+type RepeatedTrial struct {
+	Engine  string   `json:"engine"`
+	Profile string   `json:"profile"`
+	Name    string   `json:"name"`
+	Verdict string   `json:"verdict"` // of the last play
+	Earlier []string `json:"earlier"` // findings of the plays before
 }

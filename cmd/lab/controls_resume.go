@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"sync"
 
-	"refundlab/binaries"
 	"refundlab/evidence"
 	"refundlab/refund"
 )
@@ -24,25 +23,19 @@ type keptControls struct {
 	done map[string]evidence.Control
 }
 
-// keptRun is what results must share to stand in one report: the same sources, by the directories of what was built from them,
-// and the same question.
-type keptRun struct {
-	Built []string               `json:"built"`
-	Asked evidence.ControlsAsked `json:"asked"`
-}
-
 // keepControls opens the file, "" for none.
 //
-// Errors: INVALID_FLAG where it was written for other sources or another question, or cannot be had.
+// Errors: INVALID_FLAG where it was written by other code or for another question, or cannot be had.
 func keepControls(path string, b *bench, asked evidence.ControlsAsked) (*keptControls, error) {
 	k := &keptControls{done: map[string]evidence.Control{}}
 	if path == "" {
 		return k, nil
 	}
-	this := keptRun{Asked: asked}
-	for _, name := range []string{binaries.Worker, binaries.Starter, binaries.Provider} {
-		this.Built = append(this.Built, filepath.Base(filepath.Dir(b.paths[name])))
+	built, err := playedBy(b.paths)
+	if err != nil {
+		return nil, err
 	}
+	this := keptRun[evidence.ControlsAsked]{Built: built, Asked: asked}
 	switch err := k.read(path, this); {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -52,7 +45,6 @@ func keepControls(path string, b *bench, asked evidence.ControlsAsked) (*keptCon
 		return nil, err
 	}
 	// Written anew, so that a line that was cut off is gone.
-	var err error
 	if k.file, err = os.Create(path); err != nil {
 		return nil, refund.Wrap(refund.CodeInvalidFlag, err, "--resume")
 	}
@@ -63,16 +55,22 @@ func keepControls(path string, b *bench, asked evidence.ControlsAsked) (*keptCon
 	return k, err
 }
 
-func (k *keptControls) read(path string, this keptRun) error {
+func (k *keptControls) read(path string, this keptRun[evidence.ControlsAsked]) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	lines := json.NewDecoder(bufio.NewReader(file))
-	var that keptRun
-	if err := lines.Decode(&that); err != nil || !reflect.DeepEqual(this, that) {
-		return refund.Errorf(refund.CodeInvalidFlag, "--resume %s was written for other sources or other flags: give another file", path)
+	var that keptRun[evidence.ControlsAsked]
+	if err := lines.Decode(&that); err != nil {
+		return refund.Wrap(refund.CodeInvalidFlag, err, "--resume %s is no file of lab controls", path)
+	}
+	if err := sameCode(path, that.Built, this.Built); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(this.Asked, that.Asked) {
+		return refund.Errorf(refund.CodeInvalidFlag, "--resume %s was written for other flags: begin a new run with another file", path)
 	}
 	for {
 		var control evidence.Control

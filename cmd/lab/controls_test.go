@@ -62,7 +62,7 @@ func TestAControlIsBuiltPlayedAndCaught(t *testing.T) {
 	require.Equal(t, result.Baseline, resumed.Baseline)
 	status, _, log = lab(t, "controls", "--control", "refusal-not", "--engine", "handrolled", "--resume", kept)
 	require.Equal(t, refund.ExitInvalidInput, status)
-	require.Contains(t, log, "was written for other sources or other flags")
+	require.Contains(t, log, "was written for other flags")
 }
 
 // A suite that is blind, and one that is not built at all, must not pass.

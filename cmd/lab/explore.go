@@ -138,25 +138,20 @@ func (f *exploreFlags) whole() bool {
 }
 
 func (f *exploreFlags) explore(ctx context.Context, out, log io.Writer) (err error) {
-	dir, err := f.directory()
+	dir, then, err := f.directory()
 	if err != nil {
 		return err
 	}
-	e := &explorer{dir: dir, keep: f.keep, log: log, results: exploration.Results{}, began: time.Now()}
-	if err := e.load(); err != nil {
-		return err
-	}
-	defer e.close()
 	b, err := openBench(ctx, log, enginesIn(f.scope().Bases()), f.server, false)
 	if err != nil {
 		return err
 	}
-	e.bench, e.jobs, e.seed, e.began = b, f.jobs, f.asked.Seed, time.Now()
+	e := &explorer{bench: b, dir: dir, keep: f.keep, jobs: f.jobs, seed: f.asked.Seed, log: log, results: exploration.Results{}, began: time.Now()}
 	if f.budget > 0 {
 		e.until = e.began.Add(f.budget)
 	}
 	started := refund.At(time.Now())
-	samples, err := f.phases(ctx, e)
+	samples, err := f.play(ctx, e, then)
 	if stopped := b.close(); err == nil {
 		err = stopped
 	}
@@ -165,10 +160,22 @@ func (f *exploreFlags) explore(ctx context.Context, out, log io.Writer) (err err
 	}
 	result := evidence.Exploration{
 		Command: commandLine(), Machine: machine(), Versions: versions(), Budget: budget, StartedAt: started, EndedAt: refund.At(time.Now()),
-		ElapsedMS: e.elapsed(), Jobs: f.jobs, Asked: f.asked, Unplayed: e.unplayed, Groups: e.results.Groups(),
-		Points: e.results.Coverage(f.scope().Bases()), Samples: samples, Open: e.results.Open(e.replayFile),
+		ElapsedMS: e.elapsed(), Jobs: f.jobs, Asked: f.asked, Unplayed: e.unplayed, Pairless: e.pairless, Groups: e.results.Groups(),
+		Points: e.results.Coverage(f.scope().Bases()), Samples: samples, Open: e.results.Open(e.replayFile), Repeated: e.results.Repeated(),
 	}
 	return f.publish(dir, result, out)
+}
+
+// play plays what has no result yet. then is the code that has played the rest, nil in a new run.
+func (f *exploreFlags) play(ctx context.Context, e *explorer, then []string) ([]evidence.PairSample, error) {
+	if err := f.claim(e, then); err != nil {
+		return nil, err
+	}
+	if err := e.load(); err != nil {
+		return nil, err
+	}
+	defer e.close()
+	return f.phases(ctx, e)
 }
 
 // phases plays one part after the other, because each is made from the traces of the one before.
@@ -195,6 +202,7 @@ func (f *exploreFlags) phases(ctx context.Context, e *explorer) ([]evidence.Pair
 		if err := e.play(ctx, "their recoveries once more", again, singleTurns); err != nil {
 			return nil, err
 		}
+		e.pairless = e.results.Pairless(again)
 		pairs := e.results.KillPairs(again)
 		if err := e.play(ctx, "pairs of kills", pairs, 1); err != nil {
 			return nil, err
@@ -203,6 +211,7 @@ func (f *exploreFlags) phases(ctx context.Context, e *explorer) ([]evidence.Pair
 	if f.asked.Pairs != samplePairs && f.asked.Pairs != allPairs {
 		return nil, nil
 	}
+	e.pairless = e.results.Pairless(singles) // those of the kills are among them
 	var samples []evidence.PairSample
 	var drawn []exploration.Trial
 	population := e.results.OtherPairs(singles)
@@ -221,6 +230,7 @@ func (f *exploreFlags) slice(ctx context.Context, e *explorer, singles []explora
 	if err := e.play(ctx, "single faults", drawn, 1); err != nil {
 		return err
 	}
+	e.pairless = e.results.Pairless(drawn)
 	pairs := exploration.Draw(append(e.results.KillPairs(drawn), e.results.OtherPairs(drawn)...), f.asked.Slice/2, f.asked.Seed)
 	return e.play(ctx, "pairs", pairs, 1)
 }
@@ -234,34 +244,51 @@ func enginesIn(trials []exploration.Trial) (engines []string) {
 	return engines
 }
 
-// askedFile keeps what a run was asked for, so that it can be gone on with.
+// askedFile keeps what a run was asked for and what code plays it, so that it can be gone on with.
 const askedFile = "asked.json"
 
-// directory makes the run's directory, or finds the one to go on with and what that run was asked for.
-func (f *exploreFlags) directory() (string, error) {
+// directory makes the run's directory, or finds the one to go on with, what that run was asked for, and the code that played it.
+func (f *exploreFlags) directory() (dir string, then []string, err error) {
 	if f.resume != "" {
 		text, err := os.ReadFile(filepath.Join(f.resume, askedFile))
 		if err != nil {
-			return "", refund.Wrap(refund.CodeInvalidFlag, err, "--resume %s is no run of lab explore", f.resume)
+			return "", nil, refund.Wrap(refund.CodeInvalidFlag, err, "--resume %s is no run of lab explore", f.resume)
 		}
-		f.asked = evidence.ExplorationAsked{}
-		if err := json.Unmarshal(text, &f.asked); err != nil {
-			return "", refund.Wrap(refund.CodeInvalidFlag, err, "--resume %s: %s cannot be read", f.resume, askedFile)
+		var kept keptRun[evidence.ExplorationAsked]
+		if err := json.Unmarshal(text, &kept); err != nil {
+			return "", nil, refund.Wrap(refund.CodeInvalidFlag, err, "--resume %s: %s cannot be read", f.resume, askedFile)
 		}
-		return f.resume, nil
+		if len(kept.Built) == 0 { // before anything is built or started
+			return "", nil, refund.Errorf(refund.CodeInvalidFlag, "--resume %s does not say what code has played it: begin a new run", f.resume)
+		}
+		f.asked = kept.Asked
+		return f.resume, kept.Built, nil
 	}
-	dir := cmp.Or(f.out, newRunDir("explore"))
+	dir = cmp.Or(f.out, newRunDir("explore"))
 	if _, err := os.Stat(filepath.Join(dir, askedFile)); err == nil {
-		return "", refund.Errorf(refund.CodeInvalidFlag, "--out %s holds a run already: go on with it by --resume, or name another", dir)
+		return "", nil, refund.Errorf(refund.CodeInvalidFlag, "--out %s holds a run already: go on with it by --resume, or name another", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")
+		return "", nil, refund.Wrap(refund.CodeStoreUnreadable, err, "no directory for the run")
 	}
-	text, err := json.Marshal(f.asked)
+	return dir, nil, nil
+}
+
+// claim writes into the run's directory what is asked for and what code plays it; where other code has played there already, it
+// refuses: old results must not be published as those of the present versions.
+func (f *exploreFlags) claim(e *explorer, then []string) error {
+	now, err := playedBy(e.bench.paths)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return dir, os.WriteFile(filepath.Join(dir, askedFile), append(text, '\n'), 0o644)
+	if f.resume != "" {
+		return sameCode(f.resume, then, now)
+	}
+	text, err := json.Marshal(keptRun[evidence.ExplorationAsked]{Built: now, Asked: f.asked})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(e.dir, askedFile), append(text, '\n'), 0o644)
 }
 
 // publish writes the result where it belongs, says what came of the run, and fails where that is not good.
@@ -291,12 +318,23 @@ func (f *exploreFlags) publish(dir string, result evidence.Exploration, out io.W
 			return err
 		}
 	} else {
-		fmt.Fprintf(out, "%d trials in %.0f s: %d passed, %d failed, %d invalid, %d inconclusive, %d not reached; %d plays repeated; %d not played\n",
-			total.Trials, float64(result.ElapsedMS)/1000, total.Passed, total.Failed, total.Invalid, total.Inconclusive, total.NotReached, total.Repeats, result.Unplayed)
+		fmt.Fprintf(out, "%d trials in %.0f s: %d passed, %d failed, %d invalid, %d inconclusive, %d not reached; %d plays repeated; %s\n",
+			total.Trials, float64(result.ElapsedMS)/1000, total.Passed, total.Failed, total.Invalid, total.Inconclusive, total.NotReached, total.Repeats, unplayed(result.Unplayed))
+		if result.Pairless > 0 {
+			fmt.Fprintf(out, "of %d single faults no pair could be made, because a play of theirs did not take place\n", result.Pairless)
+		}
 		fmt.Fprintf(out, "results and coverage: %s\n", filepath.Join(dir, "exploration.md"))
 	}
 	if bad := total.Failed + total.Invalid + total.Inconclusive; bad > 0 || total.Passed == 0 {
 		return refund.Errorf(refund.CodeNotPassed, "%d of %d trials did not pass: see %s", bad, total.Trials, dir)
 	}
 	return nil
+}
+
+// unplayed says how many trials the budget of time has cut off.
+func unplayed(n int) string {
+	if n == 0 {
+		return "0 not played"
+	}
+	return fmt.Sprintf("at least %d not played, since later parts are made from the traces of these", n)
 }

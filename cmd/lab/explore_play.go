@@ -50,6 +50,7 @@ type explorer struct {
 	began    time.Time
 	before   int64 // milliseconds of earlier parts of this run
 	unplayed int
+	pairless int // single faults of which no pair could be made
 
 	mu      sync.Mutex
 	results exploration.Results
@@ -152,27 +153,17 @@ func (e *explorer) one(ctx context.Context, r exploration.Result) error {
 	if err != nil {
 		return err
 	}
-	var record evidence.Record
-	var judged comparison.Judged
-	for try := range plays {
+	record, err := playOften(&r, func() (evidence.Record, comparison.Judged, error) {
 		lab := e.bench.lab
 		lab.Nonce = rand.Text() // a tenant and a task queue of its own for each play
-		record = lab.Play(ctx, r.Cell(), plan)
+		record := lab.Play(ctx, r.Cell(), plan)
 		if err := ctx.Err(); err != nil {
-			return refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted: go on with --resume %s", e.dir)
+			return record, comparison.Judged{}, refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted: go on with --resume %s", e.dir)
 		}
-		judged = comparison.JudgeRecord(record, expectation)
-		r.Repeats = try
-		if judged.Verdict != comparison.Invalid {
-			break
-		}
-	}
-	r.Verdict = string(judged.Verdict)
-	if judged.Verdict == comparison.Invalid && r.Missed(record) {
-		r.Verdict = exploration.NotReached
-	}
-	for _, finding := range judged.Findings {
-		r.Findings = append(r.Findings, finding.Check+": "+finding.Text)
+		return record, comparison.JudgeRecord(record, expectation), nil
+	})
+	if err != nil {
+		return err
 	}
 	r.TookMS = record.Trial.EndedAt.Sub(record.Trial.StartedAt).Milliseconds()
 	r.Places = r.Recovery(record)
@@ -197,6 +188,44 @@ func (e *explorer) one(ctx context.Context, r exploration.Result) error {
 		}
 	}
 	return e.keepResult(r)
+}
+
+// playOften plays a trial until it took place or was played often enough, puts the verdict into its result, and returns the
+// record of the last play.
+func playOften(r *exploration.Result, play func() (evidence.Record, comparison.Judged, error)) (evidence.Record, error) {
+	notReached := true // in every play
+	for r.Repeats = 0; ; r.Repeats++ {
+		record, judged, err := play()
+		if err != nil {
+			return record, err
+		}
+		var findings []string
+		for _, finding := range judged.Findings {
+			findings = append(findings, finding.Check+": "+finding.Text)
+		}
+		notReached = notReached && onlyMissed(r.Trial, record, judged)
+		if again(judged) && r.Repeats+1 < plays {
+			for _, finding := range findings {
+				r.Earlier = append(r.Earlier, fmt.Sprintf("play %d: %s", r.Repeats+1, finding))
+			}
+			continue
+		}
+		r.Verdict, r.Findings = string(judged.Verdict), findings
+		if notReached {
+			r.Verdict = exploration.NotReached
+		}
+		return record, nil
+	}
+}
+
+// again tells whether a trial may be played again after a play.
+func again(judged comparison.Judged) bool { return judged.Verdict == comparison.Invalid }
+
+// onlyMissed tells whether nothing was amiss in a play but that faults of the trial never fired: the judge has one finding for
+// each rule that did not, so that any further one is about something else.
+func onlyMissed(t exploration.Trial, record evidence.Record, judged comparison.Judged) bool {
+	missed := t.Missed(record)
+	return judged.Verdict == comparison.Invalid && missed > 0 && len(judged.Findings) == missed
 }
 
 // save writes a trial's evidence, and takes it away again where it passed and nobody asked for it: its hash stays.
@@ -257,6 +286,9 @@ func (e *explorer) keepResult(r exploration.Result) error {
 	}
 	fmt.Fprintf(e.log, "%4.0fs %s %d/%d, %s left: %-11s %s (%.1fs%s)\n", time.Since(e.began).Seconds(), p.name, p.done, p.total, left,
 		r.Verdict, r.Cell().Dir(), float64(r.TookMS)/1000, repeats)
+	for _, finding := range r.Earlier {
+		fmt.Fprintf(e.log, "       repeated after %s\n", finding)
+	}
 	if r.Verdict == exploration.Pass {
 		return nil
 	}

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"refundlab/comparison"
 	"refundlab/evidence"
+	"refundlab/faults"
 	"refundlab/faults/exploration"
 	"refundlab/refund"
 )
@@ -86,6 +89,129 @@ func TestExploreHitsPlacesAndGoesOnWhereItEnded(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log, " pass "), log)
 	require.Equal(t, first.Asked, second.Asked)
 	require.Len(t, second.Groups, len(first.Groups))
+}
+
+// A mended engine or judge must not be given the results of the one before.
+func TestExploreDoesNotGoOnWithWhatOtherCodePlayed(t *testing.T) {
+	for name, asked := range map[string]string{
+		"the format of the time before":    `{"engines":["handrolled"],"profiles":["full"],"flows":["rejected"],"pairs":"none","seed":1}`,
+		"what other executables have left": `{"built":["lab 00","provider 00","starter 00","worker 00"],"asked":{"engines":["handrolled"],"profiles":["full"],"flows":["rejected"],"pairs":"none","seed":1}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, askedFile), []byte(asked), 0o600))
+			status, out, log := lab(t, "explore", "--resume", dir, "--budget", "1ns")
+			require.Equal(t, refund.ExitInvalidInput, status, log)
+			require.Empty(t, out)
+			require.Contains(t, log, "INVALID_FLAG: --resume "+dir)
+			require.Contains(t, log, ": begin a new run")
+			require.NoFileExists(t, filepath.Join(dir, resultsFile))
+		})
+	}
+}
+
+// aimed is a trial of the journal's rejected flow, which calls no provider, with a kill at the n-th outcome.
+func aimed(t *testing.T, nth int) exploration.Trial {
+	t.Helper()
+	place := exploration.Place{Process: "a", Nth: nth, Stage: exploration.Unsent}
+	require.NoError(t, place.Point.UnmarshalText([]byte("outcome.before")))
+	return exploration.Trial{Flow: exploration.Rejected, Engine: handrolledEngine, Profile: "full", Faults: exploration.At(place, faults.Kill)}
+}
+
+func TestATrialIsNotReachedOnlyWhereNothingElseWasAmiss(t *testing.T) {
+	const missed, busy = "rule fault-1 never fired", "the machine was too busy"
+	for _, c := range []struct {
+		name    string
+		plays   [][]string // findings of each play; none is a pass
+		fired   int        // in this play, from 1, the fault fired
+		verdict string
+		earlier []string
+	}{
+		{"the first play passes", [][]string{{}}, 1, exploration.Pass, nil},
+		{"the fault hits at last", [][]string{{missed}, {missed}, {}}, 3, exploration.Pass, []string{"play 1: EVIDENCE: " + missed, "play 2: EVIDENCE: " + missed}},
+		{"it never hits", [][]string{{missed}, {missed}, {missed}}, 0, exploration.NotReached, []string{"play 1: EVIDENCE: " + missed, "play 2: EVIDENCE: " + missed}},
+		{"something else in the last play", [][]string{{missed}, {missed}, {missed, busy}}, 0, exploration.Invalid, []string{"play 1: EVIDENCE: " + missed, "play 2: EVIDENCE: " + missed}},
+		{"something else in an earlier play", [][]string{{missed, busy}, {missed}, {missed}}, 0, exploration.Invalid,
+			[]string{"play 1: EVIDENCE: " + missed, "play 1: EVIDENCE: " + busy, "play 2: EVIDENCE: " + missed}},
+		{"it hits, and another play is invalid", [][]string{{missed}, {busy}, {missed}}, 2, exploration.Invalid, []string{"play 1: EVIDENCE: " + missed, "play 2: EVIDENCE: " + busy}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, n := exploration.Result{Trial: aimed(t, 1), Turn: 1}, 0
+			_, err := playOften(&r, func() (evidence.Record, comparison.Judged, error) {
+				var record evidence.Record
+				judged := comparison.Judged{Verdict: comparison.Pass}
+				for _, text := range c.plays[n] {
+					judged.Verdict, judged.Again = comparison.Invalid, true
+					judged.Findings = append(judged.Findings, comparison.Finding{Check: "EVIDENCE", Text: text})
+				}
+				if n++; n == c.fired {
+					record.Trial.Fired = []evidence.Fired{{Rule: "fault-1", DoneSeq: 1}}
+				}
+				return record, judged, nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, len(c.plays), n)
+			require.Equal(t, c.verdict, r.Verdict)
+			require.Equal(t, c.earlier, r.Earlier)
+			require.Equal(t, n-1, r.Repeats)
+		})
+	}
+}
+
+// The judge has exactly one finding for a fault that never fired: with another number, no trial would ever be not reached.
+func TestATrialWhoseFaultNeverHitsIsNotReached(t *testing.T) {
+	var log bytes.Buffer
+	b, err := openBench(t.Context(), &log, []string{handrolledEngine}, serverFlags{}, false)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.close()) }()
+	e := &explorer{bench: b, dir: t.TempDir(), log: &log, results: exploration.Results{}}
+	require.NoError(t, e.load())
+	defer e.close()
+	trial := aimed(t, 9)
+	require.NoError(t, e.one(t.Context(), exploration.Result{Trial: trial, Turn: 1}))
+	r := e.results[trial.Key()][0]
+	require.Equal(t, exploration.NotReached, r.Verdict, log.String())
+	require.Equal(t, plays-1, r.Repeats)
+	require.Len(t, r.Earlier, plays-1)
+	require.Len(t, r.Findings, 1)
+	require.Contains(t, log.String(), "repeated after play 1: EVIDENCE: rule fault-1 never fired")
+}
+
+func TestSinglesWithoutPairsAreCountedForThePairsThatWereAskedFor(t *testing.T) {
+	place := aimed(t, 1).Faults[0].Place
+	base := exploration.Trial{Flow: exploration.Approved, Engine: handrolledEngine, Profile: "full"}
+	results := exploration.Results{}
+	for turn := range baseTurns {
+		results.Add(exploration.Result{Trial: base, Turn: turn + 1, Verdict: exploration.Pass, Places: []exploration.Place{place}})
+	}
+	for _, single := range results.Singles([]exploration.Trial{base}) { // a kill and a freeze
+		results.Add(exploration.Result{Trial: single, Turn: 1, Verdict: exploration.NotReached})
+	}
+	for pairs, count := range map[string]int{noPairs: 0, killPairs: 1, samplePairs: 2, allPairs: 2} {
+		f := exploreFlags{asked: evidence.ExplorationAsked{Engines: []string{handrolledEngine}, Profiles: []string{"full"}, Flows: []string{base.Flow}, Pairs: pairs}}
+		e := &explorer{dir: t.TempDir(), jobs: 1, log: &bytes.Buffer{}, results: results, have: map[string]bool{}, until: time.Now().Add(-time.Hour)}
+		_, err := f.phases(t.Context(), e)
+		require.NoError(t, err)
+		require.Equal(t, count, e.pairless, pairs)
+	}
+}
+
+func TestTheSummarySaysThatMoreThanTheUnplayedIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		unplayed, pairless int
+		texts              []string
+	}{
+		{0, 0, []string{"; 0 not played\n"}},
+		{7, 3, []string{"; at least 7 not played, since later parts are made from the traces of these\n", "of 3 single faults no pair could be made"}},
+	} {
+		var out bytes.Buffer
+		f := exploreFlags{asked: evidence.ExplorationAsked{Pairs: allPairs, Slice: 1}}
+		result := evidence.Exploration{Unplayed: c.unplayed, Pairless: c.pairless, Groups: []evidence.ExploredGroup{{Tally: evidence.Tally{Trials: 1, Passed: 1}}}}
+		require.NoError(t, f.publish(t.TempDir(), result, &out))
+		for _, text := range c.texts {
+			require.Contains(t, out.String(), text)
+		}
+	}
 }
 
 func TestExploreKeepsWhatCanPlayAFailedTrialAgain(t *testing.T) {

@@ -188,3 +188,19 @@ func (r Results) Open(replay func(Result) string) []evidence.ExploredTrial {
 	})
 	return open
 }
+
+// Repeated lists the results that took more than one play, and why.
+func (r Results) Repeated() []evidence.RepeatedTrial {
+	var repeated []evidence.RepeatedTrial
+	for _, turns := range r {
+		for _, x := range turns {
+			if x.Repeats > 0 {
+				repeated = append(repeated, evidence.RepeatedTrial{Engine: x.Engine, Profile: x.Profile, Name: x.Cell().Scenario, Verdict: x.Verdict, Earlier: x.Earlier})
+			}
+		}
+	}
+	slices.SortFunc(repeated, func(a, b evidence.RepeatedTrial) int {
+		return cmp.Or(strings.Compare(a.Engine, b.Engine), strings.Compare(a.Profile, b.Profile), strings.Compare(a.Name, b.Name))
+	})
+	return repeated
+}

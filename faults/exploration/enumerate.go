@@ -42,7 +42,7 @@ func (r Results) Turns(t Trial) int { return len(r[t.Key()]) }
 func (r Results) places(t Trial) (stable, unstable []Place) {
 	var traces [][]Place
 	for _, turn := range r[t.Key()] {
-		if turn.Verdict == Invalid || turn.Verdict == NotReached {
+		if !turn.tookPlace() {
 			return nil, nil
 		}
 		traces = append(traces, turn.Places)
@@ -77,6 +77,18 @@ func (r Results) KillPairs(singles []Trial) []Trial {
 		trials = append(trials, single.Seconds(stable, faults.Kill)...)
 	}
 	return trials
+}
+
+// Pairless counts the trials of which no pair can be made, because a turn of theirs did not take place: what would be missing
+// from all pairs without a word. Those that have no result at all are the business of whoever did not play them.
+func (r Results) Pairless(singles []Trial) int {
+	n := 0
+	for _, single := range singles {
+		if slices.ContainsFunc(r[single.Key()], func(turn Result) bool { return !turn.tookPlace() }) {
+			n++
+		}
+	}
+	return n
 }
 
 // OtherPairs makes all other pairs: those with a freeze, and those of the other flows and profiles. There are too many to play.

@@ -375,7 +375,30 @@ func TestATrialThatDidNotTakePlaceTellsNoPlaces(t *testing.T) {
 		results.Add(Result{Trial: trial, Turn: 1, Verdict: Pass, Places: Places(crossings(t, "b claim.before"), 0)})
 		results.Add(Result{Trial: trial, Turn: 2, Verdict: verdict, Places: Places(crossings(t, "b claim.before"), 0)})
 		require.Empty(t, results.KillPairs([]Trial{trial}))
+		played, waiting := at(t, Handrolled, refund.ProfileFull, Approved, "kill a intent.before 1"), at(t, Handrolled, refund.ProfileFull, Approved, "kill a outcome.before 1")
+		results.Add(Result{Trial: played, Turn: 1, Verdict: Fail})
+		require.Equal(t, 1, results.Pairless([]Trial{trial, played, waiting}), "the missing pairs are counted, once for both turns; one that was not played is not among them")
 	}
+}
+
+func TestAFaultThatFiredWithoutEffectWasNotMissed(t *testing.T) {
+	trial := at(t, Handrolled, refund.ProfileFull, Approved, "kill a intent.after 1", "freeze b claim.after 1")
+	var record evidence.Record
+	require.Equal(t, 2, trial.Missed(record))
+	record.Trial.Fired = []evidence.Fired{{Rule: "another"}, {Rule: ruleName(0), DoneSeq: 7}}
+	require.Equal(t, 1, trial.Missed(record))
+	record.Trial.Fired = append(record.Trial.Fired, evidence.Fired{Rule: ruleName(1)})
+	require.Zero(t, trial.Missed(record))
+}
+
+func TestRepeatedPlaysAreListedWithTheirReasons(t *testing.T) {
+	results := Results{}
+	trial := at(t, Handrolled, refund.ProfileFull, Approved, "kill a intent.after 1")
+	results.Add(Result{Trial: trial, Turn: 1, Verdict: Pass})
+	results.Add(Result{Trial: trial, Turn: 2, Verdict: Pass, Repeats: 1, Earlier: []string{"play 1: EVIDENCE: never fired"}})
+	require.Equal(t, []evidence.RepeatedTrial{{
+		Engine: Handrolled, Profile: "full", Name: "approved~kill-a-intent-after-1~turn-2", Verdict: Pass, Earlier: []string{"play 1: EVIDENCE: never fired"},
+	}}, results.Repeated())
 }
 
 func TestADrawDependsOnItsSeedAlone(t *testing.T) {

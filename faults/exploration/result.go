@@ -2,6 +2,7 @@ package exploration
 
 import (
 	"fmt"
+	"slices"
 
 	"refundlab/evidence"
 	"refundlab/refund"
@@ -13,7 +14,7 @@ const (
 	Fail         = "fail"
 	Invalid      = "invalid"
 	Inconclusive = "inconclusive"
-	NotReached   = "not reached" // a fault did not hit in any play
+	NotReached   = "not reached" // in no play did all faults hit, and nothing else was amiss in any
 )
 
 // Result is one line of a run's results: a trial, played, and what it tells the trials that follow from it.
@@ -24,6 +25,7 @@ type Result struct {
 	Verdict  string   `json:"verdict"`
 	Findings []string `json:"findings,omitempty"`
 	Repeats  int      `json:"repeats,omitempty"` // plays before the last, in which something did not take place
+	Earlier  []string `json:"earlier,omitempty"` // findings of these plays
 	Status   string   `json:"status,omitempty"`  // of the run at its end, with its reason
 	Entries  int      `json:"entries"`           // in the ledger
 	Submits  int      `json:"submits"`           // received by the provider
@@ -54,19 +56,20 @@ func (t Trial) About() string {
 	return text + "."
 }
 
-// Missed tells whether a fault of the trial did not hit.
-func (t Trial) Missed(record evidence.Record) bool {
-	hit := map[string]bool{}
-	for _, f := range record.Trial.Fired {
-		hit[f.Rule] = f.DoneSeq != 0
-	}
+// Missed counts the faults of the trial that never fired. One that fired and had no effect is not among them: its place was
+// reached.
+func (t Trial) Missed(record evidence.Record) int {
+	missed := 0
 	for i := range t.Faults {
-		if !hit[ruleName(i)] {
-			return true
+		if !slices.ContainsFunc(record.Trial.Fired, func(f evidence.Fired) bool { return f.Rule == ruleName(i) }) {
+			missed++
 		}
 	}
-	return false
+	return missed
 }
+
+// tookPlace tells whether a result says what its trial comes past.
+func (r Result) tookPlace() bool { return r.Verdict != Invalid && r.Verdict != NotReached }
 
 // Recovery lists the places of a trial after its last fault had hit; of one without a fault, those of the flow's own part.
 func (t Trial) Recovery(record evidence.Record) []Place {
