@@ -204,7 +204,7 @@ func playOften(r *exploration.Result, play func() (evidence.Record, comparison.J
 			findings = append(findings, finding.Check+": "+finding.Text)
 		}
 		notReached = notReached && onlyMissed(r.Trial, record, judged)
-		if again(judged) && r.Repeats+1 < plays {
+		if judged.Again && r.Repeats+1 < plays {
 			for _, finding := range findings {
 				r.Earlier = append(r.Earlier, fmt.Sprintf("play %d: %s", r.Repeats+1, finding))
 			}
@@ -217,9 +217,6 @@ func playOften(r *exploration.Result, play func() (evidence.Record, comparison.J
 		return record, nil
 	}
 }
-
-// again tells whether a trial may be played again after a play.
-func again(judged comparison.Judged) bool { return judged.Verdict == comparison.Invalid }
 
 // onlyMissed tells whether nothing was amiss in a play but that faults of the trial never fired: the judge has one finding for
 // each rule that did not, so that any further one is about something else.
