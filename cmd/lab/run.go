@@ -68,7 +68,7 @@ Exit status 1 unless every cell of the expected matrix has its trial and passes 
 	flags.StringSliceVar(&f.filter.Profiles, "profile", nil, "only these provider profiles")
 	flags.BoolVar(&f.filter.Extended, "extended", false, "the scenarios that take too long for every run, in the place of the suite's")
 	flags.BoolVar(&f.keep, "keep", false, "leave the trials' stores, sockets and logs behind and say where")
-	flags.IntVar(&f.jobs, "jobs", 8, "trials at a time; they mostly wait")
+	flags.IntVar(&f.jobs, "jobs", 12, "trials at a time; they mostly wait")
 	flags.StringVar(&f.schedule, "schedule", "", "`FILE` with a schedule, or a trial.json that has one: played in the place of the scenario's own, for one scenario, engine and profile")
 	flags.StringVar(&f.out, "out", "runs", "`DIRECTORY` below which each run has its own, with its evidence")
 	f.server.register(c)
