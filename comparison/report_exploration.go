@@ -19,8 +19,8 @@ const explorationText = "Each base flow is traced without a fault of its own; a 
 	"every trace of the flow holds it. At each place there is one trial with a kill, and one with a freeze that is let go once the others have come to rest " +
 	"without the frozen process, so that it acts late. What is done about each fault is the same everywhere: another worker for a dead or frozen one, the same " +
 	"command again for a client, the provider started again on its files. In a pair, the second fault hits at a place of the recovery from the first. " +
-	"A trial that did not take place, above all because its fault did not hit, may be played again up to two times; why each was is listed. Where the fault hit in no play, and nothing else was amiss in any, " +
-	"the trial is not reached; where anything else was amiss, it is invalid. Neither is ever counted as passed.\n\n"
+	"A trial whose fault did not hit, or in which the machine was too busy for a call to end in time, is played again up to two times; why each was is listed. " +
+	"Where the fault hit in no play, and nothing else was amiss in any, the trial is not reached; where anything else was amiss, it is invalid. Neither is ever counted as passed.\n\n"
 
 func explorationOrigin(x evidence.Exploration) string {
 	facts := table{head: []string{"what", "value"}}
