@@ -93,22 +93,22 @@ func (t *trial) freeSince(r run, ended refund.Instant) refund.Instant {
 	}
 	for _, fired := range t.Trial.Fired {
 		consider(fired.At)
-		consider(t.latest(fired.DoneSeq))
+		consider(t.timeOf(fired.DoneSeq))
 	}
 	for _, p := range t.Trial.Processes {
 		if p.Role != "client" { // a client counts where it speaks of this run
-			consider(t.latest(p.StartSeq))
+			consider(t.timeOf(p.StartSeq))
 		}
 	}
 	for _, answer := range t.Answers {
 		if answer.Run == r.name && answer.Verb != string(faults.DoStatus) {
-			consider(t.latest(answer.StartSeq))
+			consider(t.timeOf(answer.StartSeq))
 		}
 	}
 	for _, step := range t.Trial.Steps {
 		if t.moves(step, r) {
-			consider(t.latest(step.StartSeq))
-			consider(t.latest(step.EndSeq))
+			consider(t.timeOf(step.StartSeq))
+			consider(t.timeOf(step.EndSeq))
 		}
 	}
 	// An expiry waits for its deadline, which nothing in the engine can bring forward.
@@ -130,19 +130,4 @@ func (t *trial) moves(step evidence.Step, r run) bool {
 		return true
 	}
 	return !slices.ContainsFunc(t.runs, named)
-}
-
-// latest is the latest moment at which something with a sequence number and no time of its own can have happened. Where nothing was
-// announced for long, the script's own times are much nearer than the next crossing.
-func (t *trial) latest(seq int64) refund.Instant {
-	at := t.timeOf(seq)
-	for _, s := range t.Trial.Steps {
-		if s.StartSeq >= seq && s.StartedAt != 0 {
-			at = min(at, s.StartedAt)
-		}
-		if s.EndSeq >= seq && s.EndedAt != 0 {
-			at = min(at, s.EndedAt)
-		}
-	}
-	return at
 }

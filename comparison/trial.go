@@ -138,23 +138,26 @@ func (t *trial) fired(rule string) (evidence.Fired, bool) {
 	return t.Trial.Fired[i], true
 }
 
-// timeOf is when something happened that has a sequence number and no time of its own: not later than the next crossing, or,
-// where nothing was announced any more, than the end of the step that it was a part of.
+// timeOf is the latest moment at which something can have happened that has a sequence number and no time of its own: not after the
+// next crossing, nor after the next step of the script began or ended. Where nothing was announced for long, these are much nearer.
 func (t *trial) timeOf(seq int64) refund.Instant {
+	var at refund.Instant
+	consider := func(later int64, when refund.Instant) {
+		if later >= seq && when != 0 && (at == 0 || when < at) {
+			at = when
+		}
+	}
 	for _, c := range t.Trace {
 		if c.Seq >= seq {
-			return c.At
+			consider(c.Seq, c.At)
+			break // in the order of their numbers
 		}
 	}
 	for _, s := range t.Trial.Steps {
-		switch {
-		case seq == s.StartSeq:
-			return s.StartedAt
-		case s.StartSeq < seq && seq <= s.EndSeq:
-			return s.EndedAt
-		}
+		consider(s.StartSeq, s.StartedAt)
+		consider(s.EndSeq, s.EndedAt)
 	}
-	return t.Trial.EndedAt
+	return cmp.Or(at, t.Trial.EndedAt)
 }
 
 func filter[T any](list []T, keep func(T) bool) []T {
