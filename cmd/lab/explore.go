@@ -83,7 +83,7 @@ Exit status 1 where a trial failed or is invalid; one whose fault hit in none of
 	flags.Uint64Var(&f.asked.Seed, "seed", 1, "of every draw")
 	flags.IntVar(&f.asked.Slice, "slice", 0, "only so many trials, drawn from everything: half of them single faults, half of them pairs")
 	flags.DurationVar(&f.budget, "budget", 0, "start no further trial after this time; 0 plays everything")
-	flags.IntVar(&f.jobs, "jobs", 24, "trials at a time; they mostly wait")
+	flags.IntVar(&f.jobs, "jobs", 24, "trials at a time; one without a freeze counts twice")
 	flags.StringVar(&f.out, "out", "", "`DIRECTORY` of this run (default: a new one below runs/)")
 	flags.StringVar(&f.resume, "resume", "", "`DIRECTORY` of a run to go on with, as it was asked for")
 	flags.BoolVar(&f.keep, "keep", false, "keep the evidence of the trials that passed, too")

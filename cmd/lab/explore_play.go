@@ -14,11 +14,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"refundlab/comparison"
 	"refundlab/evidence"
@@ -124,23 +126,41 @@ func (e *explorer) play(ctx context.Context, name string, trials []exploration.T
 	}
 	e.phase = phase{name: name, total: len(due), began: time.Now()}
 	fmt.Fprintf(e.log, "%s: %d trials, %d of them have their result already\n", name, len(trials)*turns, len(trials)*turns-len(due))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(e.jobs)
+	group, playing := errgroup.WithContext(ctx)
+	room := semaphore.NewWeighted(int64(e.jobs))
 	for i, r := range due {
+		takes := min(load(r.Trial), int64(e.jobs))
+		if room.Acquire(playing, takes) != nil {
+			break // interrupted, or a trial could not be kept: the group says which
+		}
 		if !e.until.IsZero() && time.Now().After(e.until) {
 			e.unplayed += len(due) - i
 			break
 		}
 		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return e.one(ctx, r)
+			defer room.Release(takes)
+			return e.one(playing, r)
 		})
 	}
 	err := group.Wait()
+	if err == nil && ctx.Err() != nil { // before any trial could say so
+		err = e.interrupted(ctx.Err())
+	}
 	e.elapsed()
 	return err
+}
+
+func (e *explorer) interrupted(err error) error {
+	return refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted: go on with --resume %s", e.dir)
+}
+
+// load is how many of the jobs a trial takes. One with a freeze mostly waits; one without computes from its beginning to its end, and
+// two dozen of these keep each other, and Temporal's server, waiting beyond the time-outs.
+func load(t exploration.Trial) int64 {
+	if slices.ContainsFunc(t.Faults, func(f exploration.Fault) bool { return f.Action == faults.Freeze }) {
+		return 1
+	}
+	return 2
 }
 
 // one plays one trial, again where something did not take place, and keeps its result.
@@ -158,7 +178,7 @@ func (e *explorer) one(ctx context.Context, r exploration.Result) error {
 		lab.Nonce = rand.Text() // a tenant and a task queue of its own for each play
 		record := lab.Play(ctx, r.Cell(), plan)
 		if err := ctx.Err(); err != nil {
-			return record, comparison.Judged{}, refund.Wrap(refund.CodeInterrupted, err, "the run was interrupted: go on with --resume %s", e.dir)
+			return record, comparison.Judged{}, e.interrupted(err)
 		}
 		return record, comparison.JudgeRecord(record, expectation), nil
 	})
