@@ -95,8 +95,11 @@ type QuestionRequest struct {
 	Reason      string `json:"reason"`
 }
 
-// Propose makes exactly one request to the model.
+// Propose makes exactly one request to the model, and none once ctx is over: a worker that was frozen up to here asks nobody again (I12).
 func (m *ModelClient) Propose(ctx context.Context, in refund.Intake, order refund.Order) (refund.Proposal, error) {
+	if err := over(ctx); err != nil {
+		return refund.Proposal{}, refund.Wrap(refund.CodeTimeout, err, "the time of this call is over: the model was not asked")
+	}
 	question, err := json.Marshal(Question{
 		Request: QuestionRequest{in.Request.Order, in.Request.Amount.Minor, in.Request.Amount.Currency, in.Request.Reason},
 		Order:   order,

@@ -125,6 +125,15 @@ func TestWhatAModelIsAsked(t *testing.T) {
 	require.NotContains(t, asked.Messages[1].Content, in.Request.Requester, "people are none of its business")
 }
 
+func TestAModelIsNotAskedAfterTheDeadline(t *testing.T) {
+	url, arrived := serve(t, answeringJSON(200, completion("c1", good)))
+	model, err := provider.NewModel(provider.ModelConfig{BaseURL: url + "/v1", Name: "m1"}, nil)
+	require.NoError(t, err)
+	_, err = model.Propose(untold{t.Context()}, intake(t), order)
+	require.Equal(t, refund.CodeTimeout, refund.CodeOf(err))
+	require.Zero(t, arrived.Load(), "also where no timer has told the context by then (I12)")
+}
+
 func TestWhichModelIsAsked(t *testing.T) {
 	cases := []struct{ name, given, base, key, wantBase, wantKey string }{
 		{"the simulator by default", "", "", "", "http://sim", ""},
