@@ -81,11 +81,16 @@ var proofs = map[faults.Action]string{
 	faults.PowerCut: "power lost", faults.Inspect: "inspected",
 }
 
-// neverFired asks that each rule of the schedule hit, unless it was drawn by lot.
+// neverFired asks that each rule of the schedule hit before the trial was over, unless it was drawn by lot.
 func neverFired(t *trial) []string {
 	var reasons []string
 	for _, rule := range t.Trial.Schedule {
-		if _, hit := t.fired(rule.Name); !hit && !t.expect.ByLot {
+		fired, hit := t.fired(rule.Name)
+		switch {
+		case t.expect.ByLot:
+		case hit && t.Trial.TooLate(fired):
+			reasons = append(reasons, fmt.Sprintf("rule %s fired when everything was at rest already, and the trial was over before its effect", rule.Name))
+		case !hit:
 			reasons = append(reasons, fmt.Sprintf("rule %s never fired: %s of %s at %s, occurrence %d", rule.Name, rule.Action, orAny(rule.Process), rule.Point, rule.Nth))
 		}
 	}
@@ -104,7 +109,7 @@ func faultsHit(t *trial) []string {
 	}
 	for _, rule := range t.Trial.Schedule {
 		fired, hit := t.fired(rule.Name)
-		if !hit {
+		if !hit || t.Trial.TooLate(fired) {
 			continue
 		}
 		switch {

@@ -85,6 +85,14 @@ func TestATrialIsPlayedAgainOnlyWhereItsFaultDidNotHitOrTheMachineWasTooBusy(t *
 		again   bool
 	}{
 		{"its fault did not hit", []func(*scene){missed}, true},
+		{"its fault hit when all was over", []func(*scene){func(s *scene) {
+			s.Trial.Fired[0].Seq, s.Trial.Fired[0].DoneSeq, s.Trial.Fired[0].Proof = s.Trial.RestSeq+1, 0, ""
+			s.Trial.Processes[1].WaitStatus = ""
+		}}, true},
+		{"its fault hit in time and had no effect", []func(*scene){func(s *scene) {
+			s.Trial.Fired[0].DoneSeq, s.Trial.Fired[0].Proof = 0, ""
+			s.Trial.Processes[1].WaitStatus = ""
+		}}, false},
 		{"and a worker crashed", []func(*scene){missed, func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }}, false},
 		{"a worker crashed", []func(*scene){func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }}, false},
 		{"it broke off", []func(*scene){func(s *scene) { s.Trial.Broken = "worker B was not ready" }}, false},

@@ -64,6 +64,10 @@ type Trial struct {
 	Images []Image `json:"images,omitempty"`
 }
 
+// TooLate tells whether a rule hit only when everything was at rest already, and the trial was over before its effect was complete:
+// then it is no fault of the trial.
+func (t Trial) TooLate(f Fired) bool { return f.DoneSeq == 0 && t.RestSeq != 0 && f.Seq > t.RestSeq }
+
 // Image is what a client finds in a store on the disk as it was at one moment, without what was not synced.
 type Image struct {
 	Rule    string            `json:"rule"`

@@ -43,7 +43,7 @@ const (
 	sliceExplore  = 80
 	sliceRefunds  = 20 // of one round on each engine
 	// sliceJobs is half of what explore takes by itself: a build server has no time for trials that a busy machine spoils.
-	sliceJobs = "8"
+	sliceJobs = "12"
 )
 
 // sliceStages are a part of each instrument that the seed draws.

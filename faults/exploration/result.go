@@ -61,7 +61,7 @@ func (t Trial) About() string {
 func (t Trial) Missed(record evidence.Record) int {
 	missed := 0
 	for i := range t.Faults {
-		if !slices.ContainsFunc(record.Trial.Fired, func(f evidence.Fired) bool { return f.Rule == ruleName(i) }) {
+		if !slices.ContainsFunc(record.Trial.Fired, func(f evidence.Fired) bool { return f.Rule == ruleName(i) && !record.Trial.TooLate(f) }) {
 			missed++
 		}
 	}
