@@ -59,6 +59,8 @@ const (
 	// quiet is how long nothing may be announced before what is not over is taken to be at rest. It is above every silence that the
 	// budget's time-outs explain: an attempt of four seconds that nobody heard of again, and a timer that comes late.
 	quiet = 9_000
+	// stuck is the same for a run that should still go on. The pause before its next ask may have doubled up to 51 s while a line was cut.
+	stuck = 60_000
 	// landed is how long a process that was let go must be silent before its late messages are taken to be out.
 	landed = 1_500
 	// hurried is a deadline that ends inside the trial.

@@ -65,7 +65,11 @@ func (d *draw) script() {
 	if d.Profile == refund.ProfileStale {
 		d.say(faults.Step{Do: faults.DoCatchUp})
 	}
-	d.say(faults.Step{Do: faults.DoRest, QuietMS: quiet})
+	rest := faults.Step{Do: faults.DoRest, QuietMS: quiet, StuckMS: stuck}
+	if d.promises.Idempotent {
+		rest.QuietMS = stuck // what may be sent again is not left to a person, however long its pause has grown while a line was cut
+	}
+	d.say(rest)
 }
 
 func (d *draw) say(s faults.Step) { d.plan.Script = append(d.plan.Script, s) }
@@ -187,7 +191,8 @@ func (d *draw) disturb() {
 		cut.Do = faults.DoRestore
 		d.broken = append(d.broken, cut)
 	}
-	if d.chance(8) {
+	// Under retention a status is read by the reader's clock, and says RETRYABLE as long as that has not seen the memory end.
+	if d.chance(8) && d.Profile != refund.ProfileRetention {
 		d.say(d.clock())
 	}
 }
