@@ -1,14 +1,14 @@
 package comparison
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"refundlab/refund"
 )
 
 // instrument is one of the instruments beside the suite, and how the report shows the result that it left.
@@ -30,7 +30,9 @@ var instruments = []instrument{
 func shown[T any](write func(T) string) func([]byte) (string, error) {
 	return func(file []byte) (string, error) {
 		var result T
-		if err := refund.DecodeStrict(file, &result); err != nil {
+		decoder := json.NewDecoder(bytes.NewReader(file))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&result); err != nil {
 			return "", err
 		}
 		return write(result), nil
