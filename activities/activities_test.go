@@ -30,10 +30,10 @@ type ports struct {
 	fences  []refund.Fence // of look-ups and closes
 	calls   int            // of the model and the receiver
 	bounds  []time.Duration
-	behind  time.Duration // how far the clock is behind now
-	over    bool          // the server waits for another attempt
-	asking  func()        // while the server is asked that
-	reading func()        // while the order is read
+	behind  time.Duration         // how far the clock is behind now
+	over    bool                  // the server waits for another attempt
+	asking  func(context.Context) // while the server is asked that
+	reading func()                // while the order is read
 }
 
 func (p *ports) bound(ctx context.Context) {
@@ -97,9 +97,9 @@ func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.Tes
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
 	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) },
-		Awaited: func(context.Context) bool {
+		Awaited: func(ctx context.Context) bool {
 			if p.asking != nil {
-				p.asking()
+				p.asking(ctx)
 			}
 			return !p.over
 		}}
@@ -259,7 +259,7 @@ func TestNothingLeavesLaterThanTheProvidersMemoryWasReckonedWith(t *testing.T) {
 		p, r := newPorts(), submission(t, refund.ProfileRetention)
 		r.Sent, r.Intake.At, r.FirstSentAt = true, now.Add(-time.Minute), now.Add(-time.Minute)
 		r.Intake.Terms.Retention, p.behind = 60_000, 30*time.Second
-		p.asking = func() { p.behind = 0 }
+		p.asking = func(context.Context) { p.behind = 0 }
 		result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
 		require.NoError(t, err)
 		require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
@@ -274,6 +274,25 @@ func TestNothingLeavesLaterThanTheProvidersMemoryWasReckonedWith(t *testing.T) {
 		require.Equal(t, refund.ObservedUnsent, result.Answer.Observation)
 		require.Empty(t, p.submits)
 	})
+}
+
+// A server that hangs when it is asked costs a part of the attempt's slack and not the attempt, which could leave an UNKNOWN with
+// nothing sent where the provider is told nothing twice (I4).
+func TestAServerThatDoesNotSayWhetherItWaitsKeepsNothingFromBeingSent(t *testing.T) {
+	p, r := newPorts(), submission(t, refund.ProfileOpaque)
+	p.answer = provider.Answer{Observation: refund.ObservedReceipt, Receipt: &refund.Receipt{RefundID: "r-1"}}
+	p.asking = func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Second): // nobody stopped asking
+		}
+	}
+	began := time.Now()
+	result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
+	require.NoError(t, err)
+	require.Equal(t, refund.ObservedReceipt, result.Answer.Observation)
+	require.Len(t, p.submits, 1)
+	require.Less(t, time.Since(began), time.Second, "the slack of an attempt")
 }
 
 // After a reset of the activity a first attempt may be a later one, whose check fails by the success of the earlier.

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -30,12 +31,21 @@ func AskServer(connection client.Client) func(context.Context) bool {
 	}
 }
 
+// lookWithin is how long the server may take to say whether it waits for an attempt. It is half of the slack that an attempt has beside
+// its calls to the provider.
+const lookWithin = 500 * time.Millisecond
+
 // awaited refuses an attempt that is over, right before it would cost money or move it: a second bill for a proposal that is
 // recorded (I12), a refund that goes out when its run is UNKNOWN or closed. Between this look and the call only a fence helps (I6).
 //
+// The look has its own bound: on a server that hangs it would use up the attempt, and where the provider is told nothing twice that
+// leaves an UNKNOWN to a person although nothing was sent (I4).
+//
 // Errors: LEASE_LOST.
 func (a *Activities) awaited(ctx context.Context) error {
-	if a.Awaited != nil && !a.Awaited(ctx) {
+	look, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	if a.Awaited != nil && !a.Awaited(look) {
 		return failure(refund.Errorf(refund.CodeLeaseLost, "attempt %d is over: nothing was begun", activity.GetInfo(ctx).Attempt), 0)
 	}
 	return nil

@@ -100,7 +100,7 @@ func (t Trial) decidedEnds(c course) []faults.End {
 	}
 	confirmed, absent, unsent := []faults.End{confirmedOnce}, unknown(0, 0, 1, mayStillArrive), unknown(0, 0, 0, mayStillArrive)
 	open := append(append(afterCommit(c), absent), confirmed...)
-	frozen, swallowed := false, false
+	frozen := false
 	for _, f := range t.Faults {
 		frozen = frozen || f.Action == faults.Freeze && KindOf(f.Victim) != Client
 	}
@@ -112,11 +112,10 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		switch {
 		case frozen && len(t.Faults) > 1, f.Stage == Unsure:
 			return open
-		case KindOf(f.Victim) == Worker && c.engine == Temporal && (f.Stage == Unsent || f.Stage == Unproposed):
-			// The submit may be handed to the polls of the frozen worker, which swallow it, or of the dead one where the server has not
-			// noticed yet that nobody is there: nobody can know that it was never sent. Let go, the frozen one begins that attempt, which
-			// the server does not wait for any more, and must not send.
-			swallowed = true
+		case frozen && c.engine == Temporal && (f.Stage == Unsent || f.Stage == Unproposed):
+			// The submit may be handed to the frozen worker's polls, which swallow it: nobody can know that it was never sent. Let go,
+			// the worker begins that attempt, which the server does not wait for any more, and must not send.
+			return append(confirmed, unsent)
 		case !decisive:
 		case frozen && f.Point.Boundary == faults.StoreCommit:
 			return confirmed // it holds the journal's file, so nobody has taken over, and its commit goes through
@@ -131,9 +130,6 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		default:
 			return []faults.End{absent}
 		}
-	}
-	if swallowed {
-		return append(confirmed, unsent)
 	}
 	return confirmed
 }

@@ -254,7 +254,7 @@ func TestHowATrialMayEnd(t *testing.T) {
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"freeze a store-commit.before 1"}, []string{c1}},
 		{Handrolled, refund.ProfileLookup, Approved, []string{"freeze a provider-call.before 1"}, []string{c1}},
 		{Temporal, refund.ProfileOpaque, Approved, []string{"freeze a intent.before 1"}, []string{c1, u0}},
-		{Temporal, refund.ProfileOpaque, Approved, []string{"kill a workflow-task.after 2"}, []string{c1, u0}},
+		{Temporal, refund.ProfileOpaque, Approved, []string{"kill a workflow-task.after 2"}, []string{c1}},
 		{Temporal, refund.ProfileOpaque, Approved, []string{"kill a workflow-task.after 2", "kill b provider-commit.after 1"}, []string{u1}},
 		{Handrolled, refund.ProfileOpaque, Approved, []string{"kill a claim.after 1"}, []string{c1}},
 		{Temporal, refund.ProfileFull, Approved, []string{"freeze a model-call.before 1"}, []string{c1, pf}},
