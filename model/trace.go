@@ -328,10 +328,10 @@ func because(why string) string {
 }
 
 func (w *walker) nowAt() refund.Instant {
-	if w.at < len(w.trace.Events) {
-		return w.trace.Events[w.at].At
+	if len(w.trace.Events) == 0 {
+		return w.trace.Facts.Intake.At
 	}
-	return w.trace.Events[len(w.trace.Events)-1].At
+	return w.trace.Events[min(w.at, len(w.trace.Events)-1)].At
 }
 
 // legal names the step that the rules allow about a run.

@@ -38,3 +38,19 @@ func TestALateFirstAttemptThatSentNothingIsAPath(t *testing.T) {
 		require.Equal(t, path, walk.Against == "", "%s: %s", profile, walk.Against)
 	}
 }
+
+// The records of a run of which no event was traced may be no path, and are no reason to panic.
+func TestATraceWithoutEventsIsJudgedByItsRecords(t *testing.T) {
+	terms, err := refund.NewTerms(refund.Terms{Profile: refund.ProfileFull})
+	require.NoError(t, err)
+	in := refund.NewIntake(refund.Request{
+		Tenant: "shop", RequestID: "r1", Order: "o1", Amount: refund.Money{Minor: 4200, Currency: "EUR"}, Reason: "broken", Requester: "rita",
+	}, terms, 1_750_000_000_000)
+	trace := model.Trace{Profile: refund.ProfileFull, Facts: refund.Facts{Intake: in}}
+	for seq, kind := range []refund.FactKind{refund.FactIntake, refund.FactExpiry, refund.FactOutcome} {
+		trace.Records = append(trace.Records, model.Record{Fact: refund.Fact{Seq: int64(seq), At: in.At, Kind: kind}, Begun: -1, Done: -1})
+	}
+	walk, err := model.Check(trace)
+	require.NoError(t, err)
+	require.NotEmpty(t, walk.Against)
+}
