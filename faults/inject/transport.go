@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"refundlab/faults"
 	"refundlab/provider"
@@ -43,9 +44,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !known {
 		return t.base.RoundTrip(request)
 	}
-	if request.Context().Err() != nil { // a real transport sends nothing for a caller that has given up already
-		return nil, context.Cause(request.Context())
-	}
 	body, err := readAll(request.Body)
 	if err != nil {
 		return nil, fmt.Errorf("request body: %w", err)
@@ -65,6 +63,14 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func (t *transport) exchange(request *http.Request, boundary faults.Boundary, body []byte) (*http.Response, error) {
+	// A real transport sends nothing for a caller that has given up already, and what is not sent is not announced. This process may
+	// have been frozen since the call began, and no timer have told the context yet that its time is over.
+	if deadline, bounded := request.Context().Deadline(); bounded && !time.Now().Before(deadline) {
+		return nil, context.DeadlineExceeded
+	}
+	if request.Context().Err() != nil {
+		return nil, context.Cause(request.Context())
+	}
 	announcement := describe(request, body)
 	reply := t.gate.before(request.Context(), boundary, announcement)
 	if reply.Action == faults.Refuse {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,6 +170,22 @@ func TestRequestThatWasNotHeldEndsWithItsCaller(t *testing.T) {
 	standing.answer <- faults.Reply{Action: faults.Continue}
 	require.Equal(t, "error", stage.answer("provider-call.after", faults.Continue).Detail[faults.DetailStatus])
 	require.Empty(t, arrived)
+}
+
+// untold has a deadline that is over, and an error that does not say so yet, as in a process that was just let go.
+type untold struct{ context.Context }
+
+func (untold) Deadline() (time.Time, bool) { return time.Now(), true }
+
+func TestRequestWhoseTimeIsOverIsNeitherSentNorAnnounced(t *testing.T) {
+	stage, announcer := newStage(t)
+	url, arrived := farSide(t)
+	request, err := http.NewRequestWithContext(untold{t.Context()}, http.MethodPost, url+"/v1/refunds", bytes.NewBufferString(submission))
+	require.NoError(t, err)
+	_, err = Transport(http.DefaultTransport, announcer).RoundTrip(request) //nolint:bodyclose // there is no response
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, arrived)
+	stage.empty()
 }
 
 // lonelyChild is set in the environment of the test binary when it is to be a process whose harness is gone.
