@@ -98,17 +98,18 @@ func codeOf(a evidence.Answer) string {
 	return code
 }
 
-// flagValue reads the value of a flag from a command's arguments, "" when it is not there.
-func flagValue(args []string, name string) string {
+// flagValue reads the value of a flag from a command's arguments, "" when it is not there. Of a flag that is given twice the last one
+// counts, as for the command.
+func flagValue(args []string, name string) (last string) {
 	for i, arg := range args {
 		if value, found := strings.CutPrefix(arg, "--"+name+"="); found {
-			return value
+			last = value
 		}
 		if arg == "--"+name && i+1 < len(args) {
-			return args[i+1]
+			last = args[i+1]
 		}
 	}
-	return ""
+	return last
 }
 
 func (t *trial) answers(verbs ...string) []evidence.Answer {

@@ -138,9 +138,10 @@ func JudgeRecord(record evidence.Record, expectation faults.Expectation) Judged 
 	t := newTrial(record, expectation)
 	judged := Judged{Cell: record.Trial.Cell, Measures: measure(t)}
 	doubts := unsound(t)
+	reasons := doubts.all()
 	// A trial that did not take place as planned says nothing in favour of anyone. What it shows against somebody stands.
 	for _, check := range checks {
-		if check.needs == asPlanned && len(doubts.all()) > 0 || check.needs == atRest && len(doubts.incomplete) > 0 {
+		if check.needs == asPlanned && len(reasons) > 0 || check.needs == atRest && len(doubts.incomplete) > 0 {
 			continue
 		}
 		for _, text := range check.run(t) {
@@ -148,13 +149,13 @@ func JudgeRecord(record evidence.Record, expectation faults.Expectation) Judged 
 		}
 	}
 	failed := len(judged.Findings) > 0
-	for _, text := range doubts.all() {
+	for _, text := range reasons {
 		judged.Findings = append(judged.Findings, Finding{"EVIDENCE", text})
 	}
 	switch {
 	case failed:
 		judged.Verdict = Fail
-	case len(doubts.all()) > 0:
+	case len(reasons) > 0:
 		judged.Verdict = Invalid
 		judged.Again = len(doubts.incomplete)+len(doubts.unplanned) == 0
 	default:

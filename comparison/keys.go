@@ -47,14 +47,23 @@ func foreignRefusals(t *trial) []string {
 	return violations
 }
 
-// digestAsked is the digest of what a request command was told to ask for. Scripts write their values in the one spelling.
-func digestAsked(answer evidence.Answer) (refund.Digest, bool) {
-	said := replyOf(answer)
+// digestOfRequest is the digest of what a request command was told to ask for, under an operation id.
+func digestOfRequest(answer evidence.Answer, id refund.OperationID) (refund.Digest, bool) {
 	amount, err := refund.ParseMoney(flagValue(answer.Args, "amount"), flagValue(answer.Args, "currency"))
-	if err != nil || said.OperationID == "" || said.Digest == "" {
+	if err != nil {
 		return "", false
 	}
-	return digest(flagValue(answer.Args, "tenant"), said.OperationID, flagValue(answer.Args, "order"), amount, flagValue(answer.Args, "reason")), true
+	return digest(flagValue(answer.Args, "tenant"), id, flagValue(answer.Args, "order"), amount, flagValue(answer.Args, "reason")), true
+}
+
+// digestAsked is the same under the operation id that the command was answered, false where it was not. Scripts write their values in
+// the one spelling.
+func digestAsked(answer evidence.Answer) (refund.Digest, bool) {
+	said := replyOf(answer)
+	if said.OperationID == "" || said.Digest == "" {
+		return "", false
+	}
+	return digestOfRequest(answer, said.OperationID)
 }
 
 // providerConflicts follows the requests in the order in which they arrived: the first digest that an operation id got a

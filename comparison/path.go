@@ -20,11 +20,7 @@ func pathOfModel(t *trial) []string {
 		if len(r.export.Facts) == 0 {
 			continue // inconclusive already
 		}
-		walk, err := model.Check(t.path(r))
-		if err != nil {
-			walk.Against = err.Error()
-		}
-		if walk.Against != "" {
+		if walk := t.walk(r); walk.Against != "" {
 			violations = append(violations, fmt.Sprintf("run %s: %s", r.name, walk.Against))
 		}
 	}
@@ -35,11 +31,24 @@ func pathOfModel(t *trial) []string {
 func notFollowed(t *trial) []string {
 	var texts []string
 	for _, r := range t.present() {
-		if walk, _ := model.Check(t.path(r)); walk.NotFollowed != "" {
+		if walk := t.walk(r); walk.NotFollowed != "" {
 			texts = append(texts, fmt.Sprintf("run %s was not followed through the model to its end: %s", r.name, walk.NotFollowed))
 		}
 	}
 	return texts
+}
+
+// walk is what became of a run's trace. It is walked once, for those who ask whether it is a path and whether it was followed.
+func (t *trial) walk(r run) model.Walk {
+	walk, known := t.walks[r.name]
+	if !known {
+		var err error
+		if walk, err = model.Check(t.path(r)); err != nil {
+			walk.Against = err.Error()
+		}
+		t.walks[r.name] = walk
+	}
+	return walk
 }
 
 // path is what the evidence holds of one run, in the model's words.

@@ -31,14 +31,9 @@ var (
 
 func always(n int64) func(evidence.Answer) int64 { return func(evidence.Answer) int64 { return n } }
 
-// asked is what a request command asked for, false when it is not readable. Of a flag that is given twice the last one counts.
+// asked is what a request command asked for, false when it is not readable.
 func (t term) asked(a evidence.Answer) (int64, bool) {
-	text := ""
-	for i := range a.Args {
-		if value := flagValue(a.Args[i:min(i+2, len(a.Args))], t.flag); value != "" {
-			text = value
-		}
-	}
+	text := flagValue(a.Args, t.flag)
 	if text == "" {
 		return t.absent(a), true
 	}
@@ -81,6 +76,6 @@ func termsAsAsked(terms ...string) func(*trial) []string {
 
 // asksFor tells whether a request can be the one that a run was made from: under the same id somebody may ask for something else (I9).
 func asksFor(a evidence.Answer, r run) bool {
-	amount, err := refund.ParseMoney(flagValue(a.Args, "amount"), flagValue(a.Args, "currency"))
-	return err == nil && digest(flagValue(a.Args, "tenant"), r.id, flagValue(a.Args, "order"), amount, flagValue(a.Args, "reason")) == digestOf(r)
+	asked, known := digestOfRequest(a, r.id)
+	return known && asked == digestOf(r)
 }

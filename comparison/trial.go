@@ -8,6 +8,7 @@ import (
 
 	"refundlab/evidence"
 	"refundlab/faults"
+	"refundlab/model"
 	"refundlab/refund"
 )
 
@@ -19,6 +20,7 @@ type trial struct {
 	runs    []run // sorted by name
 	// outside holds why I1 was promised to nobody, by operation; empty where it was.
 	outside map[refund.OperationID]string
+	walks   map[string]model.Walk // by the run's name, see walk
 }
 
 // run is one request of the script with its export and its permitted end.
@@ -32,7 +34,7 @@ type run struct {
 }
 
 func newTrial(record evidence.Record, expectation faults.Expectation) *trial {
-	t := &trial{Record: record, expect: expectation, promise: promises[record.Trial.Profile], outside: map[refund.OperationID]string{}}
+	t := &trial{Record: record, expect: expectation, promise: promises[record.Trial.Profile], outside: map[refund.OperationID]string{}, walks: map[string]model.Walk{}}
 	names := map[string]bool{}
 	for name := range record.Exports {
 		names[name] = true

@@ -105,15 +105,15 @@ func CheckAndSubmit(ctx context.Context, refunds Refunds, in refund.Intake, deci
 		return Answer{Observation: refund.ObservedUnsent, Refusal: refund.CodeApprovalExpired, Detail: "the time to commit is over"}
 	}
 	// A worker that was frozen up to here has lost its time: nothing leaves under a context that is over (I1, I6).
-	if err := over(ctx); err != nil {
+	if err := Over(ctx); err != nil {
 		return Answer{Observation: refund.ObservedUnsent, Detail: err.Error()}
 	}
 	return refunds.Submit(ctx, in, NewSubmission(in, decision, fence))
 }
 
-// over is why a context has ended, or nil. Its error alone is no clock: a timer sets it, and in a process that was just let go the
+// Over is why a context has ended, or nil. Its error alone is no clock: a timer sets it, and in a process that was just let go the
 // order's answer may be read before that timer has run. The deadline is compared by the monotonic clock, which went on meanwhile.
-func over(ctx context.Context) error {
+func Over(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

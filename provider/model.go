@@ -97,7 +97,7 @@ type QuestionRequest struct {
 
 // Propose makes exactly one request to the model, and none once ctx is over: a worker that was frozen up to here asks nobody again (I12).
 func (m *ModelClient) Propose(ctx context.Context, in refund.Intake, order refund.Order) (refund.Proposal, error) {
-	if err := over(ctx); err != nil {
+	if err := Over(ctx); err != nil {
 		return refund.Proposal{}, refund.Wrap(refund.CodeTimeout, err, "the time of this call is over: the model was not asked")
 	}
 	question, err := json.Marshal(Question{

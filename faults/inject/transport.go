@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"refundlab/faults"
 	"refundlab/provider"
@@ -65,11 +64,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 func (t *transport) exchange(request *http.Request, boundary faults.Boundary, body []byte) (*http.Response, error) {
 	// A real transport sends nothing for a caller that has given up already, and what is not sent is not announced. This process may
 	// have been frozen since the call began, and no timer have told the context yet that its time is over.
-	if deadline, bounded := request.Context().Deadline(); bounded && !time.Now().Before(deadline) {
-		return nil, context.DeadlineExceeded
-	}
-	if request.Context().Err() != nil {
-		return nil, context.Cause(request.Context())
+	if err := provider.Over(request.Context()); err != nil {
+		return nil, err
 	}
 	announcement := describe(request, body)
 	reply := t.gate.before(request.Context(), boundary, announcement)
