@@ -182,7 +182,7 @@ func TestRequestWhoseTimeIsOverIsNeitherSentNorAnnounced(t *testing.T) {
 	url, arrived := farSide(t)
 	request, err := http.NewRequestWithContext(untold{t.Context()}, http.MethodPost, url+"/v1/refunds", bytes.NewBufferString(submission))
 	require.NoError(t, err)
-	_, err = Transport(http.DefaultTransport, announcer).RoundTrip(request) //nolint:bodyclose // there is no response
+	_, err = Transport(http.DefaultTransport, announcer).RoundTrip(request)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Empty(t, arrived)
 	stage.empty()
