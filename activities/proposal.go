@@ -2,9 +2,11 @@ package activities
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"refundlab/provider"
 	"refundlab/refund"
@@ -47,11 +49,16 @@ type ProposeResult struct {
 	Proposal refund.Proposal `json:"proposal"`
 }
 
-// Propose makes exactly one model call per attempt. The budget of the run is the activity's MaximumAttempts: the server
-// counts an attempt durably before a worker hears of it, so a call can be lost but never made in excess (I12).
+// Propose makes exactly one model call per attempt. The server counts an attempt durably before a worker hears of it, so a call can be
+// lost but never made in excess (I12). The budget is the activity's MaximumAttempts too, which alone would not do: the server goes
+// beyond it where an operator pauses the activity or gives it another limit.
 func (a *Activities) Propose(ctx context.Context, request ProposeRequest) (ProposeResult, error) {
 	if ctx.Err() != nil {
 		return ProposeResult{}, ctx.Err()
+	}
+	if attempt, budget := int(activity.GetInfo(ctx).Attempt), request.Intake.Terms.ModelBudget; attempt > budget {
+		return ProposeResult{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("attempt %d would be a call beyond the budget of %d: nothing was asked", attempt, budget), string(refund.CodeProposalFailed), nil)
 	}
 	if err := a.awaited(ctx); err != nil {
 		return ProposeResult{}, err

@@ -40,12 +40,13 @@ func (a *Activities) Submit(ctx context.Context, request SubmitRequest) (SubmitR
 	if err != nil {
 		return SubmitResult{}, failure(err, 0)
 	}
-	handedOn := request.RunID != "" && request.RunID != info.WorkflowExecution.RunID
-	sent := request.Sent || attempt > 1 || handedOn
+	handedOn := attempt > 1 || request.RunID != "" && request.RunID != info.WorkflowExecution.RunID
+	sent := request.Sent || handedOn
+	// I1: a limit of one attempt does not bind the server where an operator pauses the activity, gives it another limit or resets the run.
 	if handedOn && !profile.Idempotent {
 		return SubmitResult{Answer: provider.Answer{
 			Observation: refund.ObservedAmbiguous,
-			Detail:      "the run was reset while this round was open: sending it again could be a second refund",
+			Detail:      "this round was begun before: sending it again could be a second refund",
 		}, Sent: true}, nil
 	}
 	if err := a.awaited(ctx); err != nil {

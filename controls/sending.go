@@ -14,6 +14,7 @@ var sending = []Control{
 			{"workflows/options.go", `		limit = 1 // the provider would take a second send for a second refund (I1)
 `, `		limit = 3
 `},
+			{"activities/submission.go", `	handedOn := attempt > 1 || request.RunID`, `	handedOn := request.RunID`},
 		},
 		Finds: join(both("l06-3-crash-before-result-saved", opaque, "I1"), both("l06-3-crash-before-result-saved", lookup, "I1")),
 	},

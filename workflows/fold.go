@@ -209,6 +209,7 @@ func (f *fold) activityStarted(event *historypb.HistoryEvent, at refund.Instant)
 	f.started[a.GetScheduledEventId()] = started{attempt: attempt, identity: a.GetIdentity()}
 	switch {
 	case activity.name == activities.Propose:
+		attempt = min(attempt, int64(f.Intake.Terms.ModelBudget)) // one beyond it asks nothing
 		f.ModelCalls = int(attempt)
 		f.fact(event, at, refund.Fact{
 			Kind: refund.FactModelCall, Hash: refund.ContentHash("model call", refund.Decimal(attempt)),
