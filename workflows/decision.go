@@ -55,7 +55,8 @@ func (r *run) bench(ctx workflow.Context, arrived arrival) refund.Bench {
 		Accepted: r.Decision,
 		Overdue:  arrived.overdue,
 		Expired:  r.Expired,
-		Closed:   r.State == refund.StateRejected || arrived.withdrawn && r.failsClosed(),
+		// A late decision is told of the end that the run comes to, whatever came first of cancellation and deadline.
+		Closed: r.State == refund.StateRejected || arrived.withdrawn && r.failsClosed() || arrived.overdue && r.withdrawn(),
 	}
 	// A reset puts the signals that it carries over in front of the deadline's timer, so there the history tells no order.
 	if !bench.Overdue && !now(ctx).Before(r.Intake.DecideBy()) && r.currentRun() != r.firstRun {

@@ -117,6 +117,46 @@ func TestApprovalAfterACancellationIsRefusedAlsoWhileNoWorkerRuns(t *testing.T) 
 	require.Equal(t, refund.StatusRejected, again.Status, "a run that is over stays as it is")
 }
 
+// Cancellation, approval and deadline come in one task. Whatever their order, an approval that is told RUN_CLOSED is told of the end that
+// the run comes to, and a cancellation that came before EXPIRED was recorded counts.
+func TestCancelledRunEndsCancelledThoughItsDeadlineCameWhileNoWorkerRan(t *testing.T) {
+	type step func(l *lab, view refund.View)
+	cancel := func(l *lab, view refund.View) {
+		_, err := l.client.Cancel(l.ctx(), view.OperationID)
+		require.NoError(l.t, err)
+	}
+	approve := func(l *lab, view refund.View) { l.leave(decisionOn(view, "d-1", refund.ChoiceApprove)) }
+	deadline := func(l *lab, view refund.View) { l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_TIMER_FIRED, 1) }
+	for name, steps := range map[string][]step{
+		"cancelled, approved, over": {cancel, approve, deadline},
+		"cancelled, over, approved": {cancel, deadline, approve},
+		"over, cancelled, approved": {deadline, cancel, approve},
+		"over, approved, cancelled": {deadline, approve, cancel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, refund.ProfileFull)
+			stop := l.worker()
+			view := l.until(l.request(refund.Terms{DecideWithin: 2500, CommitWithin: 60_000}).OperationID, refund.StatusApprovalRequired)
+			stop()
+			for _, do := range steps {
+				do(l, view)
+			}
+			l.worker()
+			l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, 1)
+			view = l.view(view.OperationID)
+			require.Equal(t, refund.StatusRejected, view.Status)
+			require.Equal(t, refund.CodeCancelled, view.Reason)
+			require.Len(t, view.Facts.Verdicts, 1)
+			require.Equal(t, refund.VerdictRunClosed, view.Facts.Verdicts[0].Code)
+			require.Empty(t, l.world.submits)
+			export, err := l.client.Export(l.ctx(), view.OperationID)
+			require.NoError(t, err)
+			require.NoError(t, replayed(export))
+		})
+	}
+}
+
 func TestOrderThatCanNeverBeReadEndsWithTheDeadline(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, refund.ProfileFull)

@@ -164,12 +164,18 @@ func (r *run) inTime(happened func() bool) bool {
 	switch {
 	case happened():
 		return true
-	case ready(r.door.deadline):
-		r.end(ending{Expired: true})
-	default:
+	case r.withdrawn():
 		r.end(ending{Rejected: refund.CodeCancelled})
+	default:
+		r.end(ending{Expired: true})
 	}
 	return false
+}
+
+// withdrawn tells whether a run without a decision ends by its cancellation. EXPIRED is what the run has recorded, so a cancellation
+// that came before that counts, also where the deadline's timer has fired.
+func (r *run) withdrawn() bool {
+	return r.caller.Err() != nil && (!ready(r.door.deadline) || r.endsUndecided())
 }
 
 // end records an end that the run itself decides.

@@ -11,8 +11,15 @@ const changeFailsClosed = "fails-closed-after-reset-and-cancellation"
 // changeLateApproval marks the runs that do not end EXPIRED over an approval that a reset carried over late.
 const changeLateApproval = "late-approval-carried-over-may-have-sent"
 
-func (r *run) failsClosed() bool {
-	return workflow.GetVersion(r.ctx, changeFailsClosed, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+// changeUndecided marks the runs that end, without a decision, by their cancellation though the deadline's timer has fired too.
+const changeUndecided = "end-without-a-decision"
+
+func (r *run) failsClosed() bool { return r.changed(changeFailsClosed) }
+
+func (r *run) endsUndecided() bool { return r.changed(changeUndecided) }
+
+func (r *run) changed(id string) bool {
+	return workflow.GetVersion(r.ctx, id, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 // currentRun is the id of the run that executes this code. A reset makes a new run that replays the old one's history up to the
