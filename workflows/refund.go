@@ -134,10 +134,13 @@ func (r *run) propose() {
 }
 
 // failed ends a run without a proposal. Temporal gives an activity up ahead of the deadline when its next attempt would come
-// after it; the run then ends as the deadline says, EXPIRED, and not for want of a proposal.
+// after it; the run then ends as the deadline says, EXPIRED, and not for want of a proposal. Where the time ran out during an attempt,
+// an older server (1.29) says so by the cause alone.
 func (r *run) failed(err error) {
 	var failure *temporal.ActivityError
-	if errors.As(err, &failure) && failure.RetryState() == enumspb.RETRY_STATE_TIMEOUT && r.failsClosed() {
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &failure) && failure.RetryState() == enumspb.RETRY_STATE_TIMEOUT && r.failsClosed() ||
+		errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE && r.endsUndecided() {
 		r.inTime(func() bool { return false })
 		return
 	}

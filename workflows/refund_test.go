@@ -4,9 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
+	"refundlab/activities"
 	"refundlab/refund"
 	"refundlab/workflows"
 )
@@ -90,6 +93,18 @@ func TestDeadlineEndsARunWhoseProposalIsStillOut(t *testing.T) {
 	f.decide(30*time.Minute, f.decision("d-1"))
 	require.Equal(t, refund.StatusExpired, f.run().Status)
 	require.Equal(t, []refund.VerdictCode{refund.VerdictNotReady}, f.codes())
+}
+
+// As server 1.29 ends an attempt that runs into the deadline: the cause says that the time is over, the retry state does not.
+func TestAttemptThatRunsIntoTheDeadlineEndsTheRunExpired(t *testing.T) {
+	for name, nothing := range map[string]any{activities.CheckOrder: activities.CheckOrderResult{}, activities.Propose: activities.ProposeResult{}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlow(t, refund.ProfileFull)
+			f.OnActivity(name, mock.Anything, mock.Anything).Return(nothing, temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil))
+			require.Equal(t, workflows.Result{Status: refund.StatusExpired}, f.run())
+			require.Equal(t, []ending{{Expired: true}}, f.endings)
+		})
+	}
 }
 
 func TestModelIsAskedWithGrowingPausesAndNeverBeyondTheBudget(t *testing.T) {

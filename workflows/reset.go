@@ -11,7 +11,8 @@ const changeFailsClosed = "fails-closed-after-reset-and-cancellation"
 // changeLateApproval marks the runs that do not end EXPIRED over an approval that a reset carried over late.
 const changeLateApproval = "late-approval-carried-over-may-have-sent"
 
-// changeUndecided marks the runs that end, without a decision, by their cancellation though the deadline's timer has fired too.
+// changeUndecided marks the runs that end, without a decision, by their cancellation though the deadline's timer has fired too, and by
+// the deadline though an older server calls the activity that ran into it a failure.
 const changeUndecided = "end-without-a-decision"
 
 func (r *run) failsClosed() bool { return r.changed(changeFailsClosed) }
