@@ -31,6 +31,7 @@ var checks = []check{
 	{"I1", anything, sentWithinMemory},
 	{"I1", atRest, termsAsAsked("retention")},
 	{"I2", atRest, confirmedHasItsEntry},
+	{"I2", anything, entryWithItsOutcome},
 	{"I3", atRest, endedWithoutEntry},
 	{"I4", asPlanned, unknownOnlyWherePermitted},
 	{"I4", anything, neverToldOtherwise},

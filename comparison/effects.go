@@ -57,6 +57,26 @@ func confirmedHasItsEntry(t *trial) []string {
 	return violations
 }
 
+// I2 under one shared transaction, at every moment and not only at rest: the entry and the outcome that tells of it became durable
+// together, so they have one time. With two transactions whoever dies between them leaves money that no record tells of.
+func entryWithItsOutcome(t *trial) []string {
+	if !t.promise.shared {
+		return nil
+	}
+	var violations []string
+	for _, r := range t.present() {
+		for _, entry := range t.entries(r.id) {
+			outcomes := r.factsOf(refund.FactOutcome)
+			if len(outcomes) == 0 {
+				violations = append(violations, fmt.Sprintf("run %s has no outcome, and the ledger in its store holds its entry %s", r.name, entry.RefundID))
+			} else if at := outcomes[len(outcomes)-1].At; at != entry.At {
+				violations = append(violations, fmt.Sprintf("run %s: entry %s is of %s and its outcome of %s, which the profile makes in one transaction", r.name, entry.RefundID, entry.At, at))
+			}
+		}
+	}
+	return violations
+}
+
 // sameRefund compares a confirmed run with its entries.
 func sameRefund(r run, entries []evidence.Entry) []string {
 	var violations []string

@@ -79,6 +79,14 @@ func TestI2ConfirmedAndTheLedgerSayTheSame(t *testing.T) {
 			end.Status = "RETRYABLE"
 			s.expect.Runs["r1"] = end
 		}, verdict: Fail, checks: []string{"I2"}},
+		{name: "money that is older than its outcome, in one store", profile: refund.ProfileLocal, change: func(*scene) {}, verdict: Fail, checks: []string{"I2"}},
+		{name: "money and outcome at once, in one store", profile: refund.ProfileLocal, change: func(s *scene) {
+			for _, fact := range s.Exports["r1"].Facts {
+				if fact.Kind == refund.FactOutcome {
+					s.Provider.Ledger[0].At = fact.At
+				}
+			}
+		}, verdict: Pass},
 	})
 }
 

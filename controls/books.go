@@ -168,4 +168,41 @@ var books = []Control{
 		},
 		Finds: on(handrolled, "store-contended", full, "END"),
 	},
+	{
+		Name:        "money-before-outcome",
+		Breaks:      "Under local the money moves in one transaction of the journal's file and the outcome is recorded in the next.",
+		Design:      "both writes are local, so nothing can come between them",
+		Executables: []string{worker},
+		Replacements: []Replacement{
+			{"handrolled/local.go", `	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
+		f := run.Facts`, `	var answer provider.Answer
+	if run, err := s.owned(ctx, lease, func(tx *transaction, run Run) (err error) {
+		f := run.Facts`},
+			{"handrolled/local.go", `		if err := tx.asOwner(lease, "due_at = NULL, lease_until = ?", tx.now); err != nil {
+			return err
+		}
+		if err := tx.intend(`, `		if err := tx.holds(lease); err != nil {
+			return err
+		}
+		if err := tx.intend(`},
+			{"handrolled/local.go", `		answer, err := s.ledger.Accept(ctx, tx.Tx, f.Intake, provider.NewSubmission(f.Intake, *f.Decision, lease.Fence()), tx.now)
+		if err != nil {
+			return err
+		}
+		if run, err = tx.load(lease.OperationID); err != nil {
+			return err
+		}
+`, `		answer, err = s.ledger.Accept(ctx, tx.Tx, f.Intake, provider.NewSubmission(f.Intake, *f.Decision, lease.Fence()), tx.now)
+		return err
+	}); err != nil {
+		return run, err
+	}
+	return s.owned(ctx, lease, func(tx *transaction, run Run) error {
+		if err := tx.asOwner(lease, "due_at = NULL, lease_until = ?", tx.now); err != nil {
+			return err
+		}
+`},
+		},
+		Finds: on(handrolled, "outcome-and-nothing-else", "local", "I2"),
+	},
 }

@@ -67,7 +67,11 @@ func Places(trace []evidence.Crossing, after int64) []Place {
 		// Only the side of a record that its process has crossed tells what others may find. Between the two sides either may be so,
 		// for whoever stands elsewhere meanwhile.
 		at := stage
-		switch c.Point {
+		point := c.Point
+		if point.Boundary == faults.ProviderCommit && c.Process != faults.LineProvider {
+			point.Boundary = faults.Outcome // one transaction is both
+		}
+		switch point {
 		case faults.Point{Boundary: faults.Proposal, When: faults.After}:
 			if !refused && stage == Unproposed {
 				at, stage = Unsent, Unsent

@@ -10,8 +10,9 @@ import (
 	"refundlab/faults"
 )
 
-// commitsCount is set once this process has begun to record an outcome. The commits before depend on who was faster; from
-// there on the first is the outcome's own and the next is whatever the process does then.
+// commitsCount is set once this process begins to write an outcome, alone or together with the money. How many commits come before
+// depends on who was faster, since looking for work in vain is one too; from there on the first is the outcome's own and the next
+// is whatever the process does then.
 var commitsCount atomic.Bool
 
 // Commits announces the commits of every SQLite connection that this process opens from now on, each while its transaction

@@ -132,15 +132,17 @@ func (j *journal) RecordObservation(ctx context.Context, lease handrolled.Lease,
 }
 
 func (j *journal) RecordOutcome(ctx context.Context, lease handrolled.Lease, outcome handrolled.Outcome) (handrolled.Run, error) {
-	commitsCount.Store(true)
 	return j.owner(ctx, faults.Outcome, lease, func(ctx context.Context) (handrolled.Run, error) {
+		commitsCount.Store(true)
 		return j.Journal.RecordOutcome(ctx, lease, outcome)
 	})
 }
 
-// SubmitLocally is the provider's commit and the engine's outcome in one transaction.
+// SubmitLocally is the provider's commit and the engine's outcome in one transaction. Its two sides lie around that; inside it
+// is its own commit.
 func (j *journal) SubmitLocally(ctx context.Context, lease handrolled.Lease) (handrolled.Run, error) {
 	return j.owner(ctx, faults.ProviderCommit, lease, func(ctx context.Context) (handrolled.Run, error) {
+		commitsCount.Store(true)
 		return j.Journal.SubmitLocally(ctx, lease)
 	})
 }

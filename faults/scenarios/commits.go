@@ -11,14 +11,14 @@ var commits = []scenario{
 		ScenarioText: faults.ScenarioText{
 			Name:  "l06-1-crash-before-commit",
 			Title: "Crash before the commit",
-			About: "The worker is killed while its request is held inside the provider's transaction, which is then rolled back. Whoever takes over cannot see that: the refund must be made exactly once where the provider recognises a repeated operation, and must stay UNKNOWN where it does not.",
+			About: "The worker is killed while its request is held inside the provider's transaction, which is then rolled back; under local it is killed inside the one transaction of intent, money and outcome. Whoever takes over cannot see that: the refund must be made exactly once where the provider recognises a repeated operation, and must stay UNKNOWN where it does not.",
 		},
 		profiles: withLocal,
 		build: func(c cell) trial {
 			crash := rule("crash", faults.ProviderCommit, faults.Before, 1, "provider", faults.Kill)
 			crash.Victim = "a"
 			if c.profile.Shared {
-				crash.Process, crash.Victim = "a", ""
+				crash = rule("crash", faults.StoreCommit, faults.Before, 1, "a", faults.Kill)
 			}
 			return trial{
 				script:   approved(takeover, c.unsure("b")),

@@ -35,6 +35,23 @@ var contended = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "frozen-in-its-commit",
+			Title: "A worker is frozen inside the transaction that saves its outcome",
+			About: "The worker is frozen right before its COMMIT, with the journal's write lock in hand, until its lease is over. Another one can start and cannot take over. Let go, the transaction stands as a whole: the outcome and its notice, and under local the intent and the money too.",
+		},
+		further:  true,
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLocal},
+		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
+		build: func(c cell) trial {
+			return trial{
+				script:   approved(only(fault, fired("frozen"), start("b"), pass("ownership", "r1"), thaw("a")), rest),
+				schedule: faults.Schedule{rule("frozen", faults.StoreCommit, faults.Before, 1, "a", faults.Freeze)},
+				expect:   c.ends(c.undisturbed()),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "balance-contended",
 			Title: "Two refunds inside the provider at once",
 			About: "Two refunds of which the order can bear one: the first stands before its commit inside the provider's transaction when the second arrives there. What the second is checked against must be what it commits on: it is refused.",

@@ -75,11 +75,11 @@ var windows = []scenario{
 		ScenarioText: faults.ScenarioText{
 			Name:  "outcome-and-nothing-else",
 			Title: "The outcome is saved, and the worker does nothing else",
-			About: "The worker dies at the very next thing that it does after the outcome became durable. That somebody must be told is durable with it, so another worker delivers the notice.",
+			About: "The worker dies at the very next thing that it does after the outcome became durable. That somebody must be told is durable with it, so another worker delivers the notice. Under local the money is durable with it too, and nobody submits again.",
 		},
-		profiles: onlyFull,
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLocal},
 		build: func(c cell) trial {
-			return trial{script: approved(takeover, rest), schedule: c.killedAfterOutcome(), expect: c.ends(confirmed(1, 1))}
+			return trial{script: approved(takeover, rest), schedule: c.killedAfterOutcome(), expect: c.ends(c.undisturbed())}
 		},
 	},
 }
