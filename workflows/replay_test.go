@@ -109,6 +109,19 @@ var stories = map[string]story{
 		require.NoError(l.t, connection.CancelWorkflow(l.ctx(), workflows.WorkflowID(view.OperationID), ""))
 		return view.OperationID
 	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusRejected}},
+
+	// As a version without changeUndecided played it: now such a run ends cancelled.
+	"expired-over-a-cancellation": {refund.ProfileFull, func(l *lab) refund.OperationID {
+		stop := l.worker()
+		view := l.until(l.request(refund.Terms{DecideWithin: 2500}).OperationID, refund.StatusApprovalRequired)
+		stop()
+		_, err := l.client.Cancel(l.ctx(), view.OperationID)
+		require.NoError(l.t, err)
+		l.leave(decisionOn(view, "d-1", refund.ChoiceApprove))
+		l.untilEvent(view.OperationID, enumspb.EVENT_TYPE_TIMER_FIRED, 1)
+		l.worker()
+		return view.OperationID
+	}, []refund.RunStatus{refund.StatusPending, refund.StatusApprovalRequired, refund.StatusExpired}},
 }
 
 func firstLost(n int) *refundAnswer {
