@@ -2,6 +2,7 @@ package exploration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"refundlab/evidence"
@@ -41,7 +42,7 @@ func (t Trial) Plan(budget evidence.Budget) (faults.Plan, error) {
 			rule.Victim = f.Victim
 		}
 		plan.Schedule = append(plan.Schedule, rule)
-		steps, err := t.reaction(f, plan.Script, used, t.lull(c, budget))
+		steps, err := t.reaction(i, plan.Script, used, t.lull(c, budget))
 		if err != nil {
 			return faults.Plan{}, err
 		}
@@ -62,8 +63,9 @@ func (t Trial) course() (Flow, course, error) {
 	return flow, course{engine: t.Engine, profile: profile}, err
 }
 
-// reaction is what is done about a fault. used counts the workers, and the runs of each client command.
-func (t Trial) reaction(f Fault, script []faults.Step, used map[string]int, lull int64) ([]faults.Step, error) {
+// reaction is what is done about fault number i, from 0. used counts the workers, and the runs of each client command.
+func (t Trial) reaction(i int, script []faults.Step, used map[string]int, lull int64) ([]faults.Step, error) {
+	f := t.Faults[i]
 	var instead []faults.Step
 	switch KindOf(f.Victim) {
 	case Worker:
@@ -93,11 +95,25 @@ func (t Trial) reaction(f Fault, script []faults.Step, used map[string]int, lull
 	}
 	wait := faults.Step{Do: faults.DoLull, QuietMS: lull, StuckMS: max(lull, stuck)}
 	late := []faults.Step{{Do: faults.DoThaw, Process: f.Victim}, {Do: faults.DoLand, Process: f.Victim, QuietMS: landing}}
-	if f.Point.Boundary == faults.StoreCommit {
-		// It holds the journal's file: nobody can do anything before it is let go. Its lease is over by then.
+	if t.mayHoldTheFile(i) {
+		// Nobody can do anything before it is let go. Its lease is over by then.
 		return append([]faults.Step{{Do: faults.DoPass, Kind: "ownership", Run: run}}, append(late, instead...)...), nil
 	}
 	return append(append(instead, wait), late...), nil
+}
+
+// mayHoldTheFile tells whether the process that fault number i freezes may stand inside the journal's transaction: because the
+// point lies in it, or because the point is one of the provider's, which an earlier fault has frozen, so that the worker may
+// have given its request up and go on while that is still to be read.
+func (t Trial) mayHoldTheFile(i int) bool {
+	f := t.Faults[i]
+	if f.Point.Boundary == faults.StoreCommit {
+		return true
+	}
+	late := slices.ContainsFunc(t.Faults[:i], func(earlier Fault) bool {
+		return earlier.Action == faults.Freeze && KindOf(earlier.Victim) == Provider
+	})
+	return late && t.Engine == Handrolled && f.Victim != f.Process
 }
 
 // repeated is the command of a client once more, as of a caller who got no answer: the same request id or decision id under
