@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ func (t *trial) lacksAuthority(r run, entry evidence.Entry) []string {
 	if decision.Approver == "" || decision.Approver == q.Requester {
 		add("%q asked for it and approved it", q.Requester)
 	}
+	if text := t.decidedOtherwise(r, *decision); text != "" {
+		add("%s", text)
+	}
 	if want := digestOf(r); decision.Digest != want || entry.Digest != want {
 		add("the digest is %.8s, the person approved %.8s, the provider saw %.8s", want, decision.Digest, entry.Digest)
 	}
@@ -79,6 +83,31 @@ func (t *trial) lacksAuthority(r run, entry evidence.Entry) []string {
 		add("approved for order version %d, sent although the order had changed before it was read for this send, and committed at version %d", decision.OrderVersion, entry.OrderVersion)
 	}
 	return lacks
+}
+
+// decidedOtherwise compares the decision that a run records with the commands that gave it: its person and choice stand in the
+// engine's own record. Every command that was told ACCEPTED gave this very decision. Where none was told, one of them must have,
+// and not one that was told that its id stands for other content. A run whose request is not in the evidence says nothing.
+func (t *trial) decidedOtherwise(r run, d refund.Decision) string {
+	if !slices.ContainsFunc(t.answers("request"), func(a evidence.Answer) bool { return a.Run == r.name }) {
+		return ""
+	}
+	same := func(a evidence.Answer) bool { return a.Verb == string(d.Choice) && identityIn(a, "as") == d.Approver }
+	possible := 0
+	for _, a := range t.answers("approve", "reject") {
+		said := replyOf(a)
+		switch {
+		case a.Run != r.name || cmp.Or(said.DecisionID, identityIn(a, "decision-id")) != d.DecisionID:
+		case said.Verdict == refund.VerdictAccepted && !same(a):
+			return fmt.Sprintf("decision %s is recorded as %q to %s, %s gave it as %q to %s", d.DecisionID, d.Approver, d.Choice, a.Process, identityIn(a, "as"), a.Verb)
+		case same(a) && codeOf(a) != string(refund.CodeDecisionConflict):
+			possible++
+		}
+	}
+	if possible == 0 {
+		return fmt.Sprintf("decision %s is recorded as %q to %s, and no command gave that", d.DecisionID, d.Approver, d.Choice)
+	}
+	return ""
 }
 
 // changeWasVisible tells whether the script had changed the order, after a person was shown it, before the sender's last look at it:

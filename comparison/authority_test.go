@@ -12,7 +12,45 @@ func TestI5EveryEntryWasAuthorised(t *testing.T) {
 	facts := func(edit func(*refund.Facts)) func(*scene) {
 		return func(s *scene) { s.change("r1", func(e *refund.Export) { edit(&e.View.Facts) }) }
 	}
+	// decided is bob's command with other arguments and another answer.
+	decided := func(verb string, exit int, output any, args ...string) func(*scene) {
+		return func(s *scene) {
+			a := &s.Answers[1]
+			a.Verb, a.Exit, a.Output, a.Args = verb, exit, nil, append(a.Args, args...)
+			if output != nil {
+				a.Output = jsonOf(output)
+			}
+			s.expect.Answers = nil
+		}
+	}
+	accepted := reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 30}
+	// also is a further command under the same decision id.
+	also := func(person string, exit int, output any) func(*scene) {
+		return func(s *scene) {
+			s.answer(evidence.Answer{Process: person, Run: "r1", Verb: "approve", Args: []string{"--decision-id", "d1", "--as", person}, Exit: exit}, output)
+		}
+	}
+	both := func(changes ...func(*scene)) func(*scene) {
+		return func(s *scene) {
+			for _, change := range changes {
+				change(s)
+			}
+		}
+	}
+	pending, conflict := map[string]any{"error": map[string]string{"code": "VERDICT_PENDING"}}, map[string]any{"error": map[string]string{"code": "DECISION_CONFLICT"}}
 	judgeAll(t, []one{
+		{name: "approved by the requester, and bob is recorded", change: decided("approve", 0, accepted, "--as", "alice"), verdict: Fail, checks: []string{"I5", "HISTORY"}},
+		{name: "approved by carol, and bob is recorded", change: decided("approve", 0, accepted, "--as", "carol"), verdict: Fail, checks: []string{"I5"}},
+		{name: "rejected, and an approval is recorded", change: decided("reject", 0, accepted), verdict: Fail, checks: []string{"I5", "HISTORY"}},
+		{name: "approved by a client that was killed", change: decided("approve", -9, nil), verdict: Pass},
+		{name: "approved by one that was not told its verdict", change: decided("approve", 6, pending), verdict: Pass},
+		{name: "killed in approving as alice, and bob is recorded", change: decided("approve", -9, nil, "--as", "alice"), verdict: Fail, checks: []string{"I5", "HISTORY"}},
+		{name: "killed in rejecting, and an approval is recorded", change: decided("reject", -9, nil), verdict: Fail, checks: []string{"I5", "HISTORY"}},
+		{name: "one of two who were killed", change: both(decided("approve", -9, nil, "--as", "carol"), also("bob", -9, nil)), verdict: Pass},
+		{name: "one who was told that the id is another's", change: both(decided("approve", -9, nil, "--as", "carol"), also("bob", 3, conflict)), verdict: Fail, checks: []string{"I5"}},
+		{name: "another was told that the id is bob's", change: also("carol", 3, conflict), verdict: Pass},
+		{name: "under another id", change: decided("approve", -9, nil, "--decision-id", "d2"), verdict: Fail, checks: []string{"I5", "HISTORY"}},
+		{name: "by nobody", change: func(s *scene) { s.Answers, s.expect.Answers = s.Answers[:1], nil }, verdict: Fail, checks: []string{"I5", "HISTORY"}},
 		{name: "approved by the requester", change: facts(func(f *refund.Facts) { f.Decision.Approver = "alice" }), verdict: Fail, checks: []string{"I5"}},
 		{name: "a rejection", change: facts(func(f *refund.Facts) { f.Decision.Choice = refund.ChoiceReject }), verdict: Fail, checks: []string{"I5"}},
 		{name: "no accepted verdict", change: func(s *scene) {
@@ -58,10 +96,10 @@ func TestI10EachAcknowledgedDecisionHasOneVerdict(t *testing.T) {
 			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: 5}, reply{DecisionID: "d2", Verdict: refund.VerdictExpired, At: start + 35})
 		}, verdict: Fail, checks: []string{"I10", "HISTORY"}},
 		{name: "a verdict of another time", change: func(s *scene) {
-			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve"}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 99})
+			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve", Args: []string{"--as", "bob"}}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 99})
 		}, verdict: Fail, checks: []string{"I10"}},
 		{name: "the same decision got the same verdict again", change: func(s *scene) {
-			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve"}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 30})
+			s.answer(evidence.Answer{Process: "bob-again", Run: "r1", Verb: "approve", Args: []string{"--as", "bob"}}, reply{DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 30})
 		}, verdict: Pass},
 		{name: "received, and never judged", change: func(s *scene) {
 			s.answer(evidence.Answer{Process: "carol", Run: "r1", Verb: "reject", Exit: 6, Args: []string{"--decision-id", "d2"}},

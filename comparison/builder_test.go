@@ -77,7 +77,7 @@ func newScene(engine string, profile refund.ProfileName) *scene {
 	s.cross("A", "proposal.after", run, "1.1")
 	s.fact("r1", refund.FactProposal, "answer-1", "", refund.Fence{Term: 1, Seq: 1})
 	s.cross("bob", "decision.after", run, "")
-	s.answer(evidence.Answer{Process: "bob", Run: "r1", Verb: "approve", Args: []string{string(run), "--decision-id", "d1"}},
+	s.answer(evidence.Answer{Process: "bob", Run: "r1", Verb: "approve", Args: []string{string(run), "--as", "bob", "--decision-id", "d1"}},
 		reply{OperationID: run, DecisionID: "d1", Verdict: refund.VerdictAccepted, At: start + 30})
 	s.fact("r1", refund.FactVerdict, "d1", "ACCEPTED", refund.Fence{})
 	s.cross("A", "intent.before", run, "1.1")
@@ -117,7 +117,7 @@ func (s *scene) requested(name string) {
 
 func requestArgs(q refund.Request) []string {
 	amount, currency, _ := strings.Cut(q.Amount.String(), " ")
-	return []string{"--tenant", q.Tenant, "--request-id", q.RequestID, "--order", q.Order, "--amount", amount, "--currency", currency, "--reason", q.Reason, "--call-timeout", "800ms"}
+	return []string{"--tenant", q.Tenant, "--request-id", q.RequestID, "--order", q.Order, "--amount", amount, "--currency", currency, "--reason", q.Reason, "--requester", q.Requester, "--call-timeout", "800ms"}
 }
 
 // agreed changes the terms of r1 in its record, and lets its request have asked for them.
@@ -245,12 +245,16 @@ func (s *scene) notice(operation refund.OperationID, status refund.RunStatus, re
 
 // answer adds what a client command printed.
 func (s *scene) answer(a evidence.Answer, output any) {
+	a.StartSeq, a.EndSeq, a.Output = s.next(), s.next(), jsonOf(output)
+	s.Answers = append(s.Answers, a)
+}
+
+func jsonOf(output any) json.RawMessage {
 	text, err := json.Marshal(output)
 	if err != nil {
 		panic(err)
 	}
-	a.StartSeq, a.EndSeq, a.Output = s.next(), s.next(), text
-	s.Answers = append(s.Answers, a)
+	return text
 }
 
 // unknown turns the run r1 into one whose outcome nobody knows, with nothing in the ledger.

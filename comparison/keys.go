@@ -13,10 +13,18 @@ func conflictsNamed(t *trial) []string {
 	var violations []string
 	for _, answer := range t.answers("request") {
 		asked, ok := digestAsked(answer)
+		if !ok || answer.Exit != 0 {
+			continue
+		}
 		said := replyOf(answer)
-		if ok && answer.Exit == 0 && said.Digest != asked {
-			violations = append(violations, fmt.Sprintf("%s asked for digest %.8s under request id %q and was given the operation of digest %.8s as its own",
-				answer.Process, asked, flagValue(answer.Args, "request-id"), said.Digest))
+		// The reply may name what was asked for while the record stands for something else.
+		given, where := said.Digest, "as its own"
+		if r, known := t.runOf(said.OperationID); given == asked && known {
+			given, where = digestOf(r), "by its record"
+		}
+		if given != asked {
+			violations = append(violations, fmt.Sprintf("%s asked for digest %.8s under request id %q and was given the operation of digest %.8s %s",
+				answer.Process, asked, flagValue(answer.Args, "request-id"), given, where))
 		}
 	}
 	for _, r := range t.present() {
@@ -47,23 +55,15 @@ func foreignRefusals(t *trial) []string {
 	return violations
 }
 
-// digestOfRequest is the digest of what a request command was told to ask for, under an operation id.
-func digestOfRequest(answer evidence.Answer, id refund.OperationID) (refund.Digest, bool) {
-	amount, err := refund.ParseMoney(flagValue(answer.Args, "amount"), flagValue(answer.Args, "currency"))
-	if err != nil {
-		return "", false
-	}
-	return digest(flagValue(answer.Args, "tenant"), id, flagValue(answer.Args, "order"), amount, flagValue(answer.Args, "reason")), true
-}
-
-// digestAsked is the same under the operation id that the command was answered, false where it was not. Scripts write their values in
-// the one spelling.
+// digestAsked is the digest of what a request command was told to ask for, under the operation id that it was answered; false where
+// it was not. Scripts write their values in the one spelling.
 func digestAsked(answer evidence.Answer) (refund.Digest, bool) {
 	said := replyOf(answer)
-	if said.OperationID == "" || said.Digest == "" {
+	amount, err := refund.ParseMoney(flagValue(answer.Args, "amount"), flagValue(answer.Args, "currency"))
+	if err != nil || said.OperationID == "" || said.Digest == "" {
 		return "", false
 	}
-	return digestOfRequest(answer, said.OperationID)
+	return digest(flagValue(answer.Args, "tenant"), said.OperationID, flagValue(answer.Args, "order"), amount, flagValue(answer.Args, "reason")), true
 }
 
 // providerConflicts follows the requests in the order in which they arrived: the first digest that an operation id got a
