@@ -56,6 +56,7 @@ var checks = []check{
 	{"I11", anything, requestOnDisk},
 	{"I12", anything, budgetOnDisk},
 	{"END", asPlanned, permittedEnd},
+	{"END", asPlanned, noticesTakenOnce},
 	{"TRACE", anything, nothingUntraced},
 	{"MODEL", asPlanned, pathOfModel},
 	{"HISTORY", anything, oneHistory},
