@@ -14,11 +14,11 @@ func ControlsSection(x evidence.Controls) string {
 	caught := len(filter(x.Controls, evidence.Control.Caught))
 	passed := len(filter(x.Baseline, func(t evidence.ControlTrial) bool { return t.Verdict == string(Pass) }))
 	b.WriteString("## Controls: can the suite see?\n\n")
-	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports; a build error or silence would fail the run. Where something in a trial was not as planned, EVIDENCE stands beside, and the judge reports only what is a violation all the same. I11 does not count where a worker or a provider ended by itself: then its runs stand still whatever was taken away. A trial that did not take place, or did not show its control, was played up to three times.\n\n",
+	fmt.Fprintf(&b, "`%s`, %s. Each control is the system without one protection, built from replaced sources and played in the scenarios that must show it. It is caught when an invariant that it names is among what the judge reports; a build error or silence would fail the run. Where something in a trial was not as planned, EVIDENCE stands beside, and the judge reports only what is a violation all the same. I11 does not count where a worker or a provider ended by itself: then its runs stand still whatever was taken away. A trial that did not take place, or did not show its control, was played up to three times. Where a control failed it was played without the fault as well: what fails there too is seen in any run, and says nothing about the scenario.\n\n",
 		x.Command, milliseconds(int64(x.EndedAt-x.StartedAt)))
 	fmt.Fprintf(&b, "**%d of %d controls are caught.** The unbroken system, built and played in the same way, passes %d of the %d cells that show them.\n\n", caught, len(x.Controls), passed, len(x.Baseline))
 	b.WriteString(controlTable(x).String())
-	b.WriteString("`END` is the permitted end of a cell; it stands where a protection keeps no invariant but the service, an answer that a person gets.\n\n")
+	b.WriteString("`END` is the permitted end of a cell; it stands where a protection keeps no invariant but the service: a run that ends as its people decided, an answer that a person gets, a notice that is taken once.\n\n")
 	if layers := controlLayers(x); len(layers.rows) > 0 {
 		b.WriteString("These protections have another behind them, so one alone cannot be seen to go; the control takes both away:\n\n" + layers.String())
 	}
@@ -26,6 +26,9 @@ func ControlsSection(x evidence.Controls) string {
 		b.WriteString("In these trials something was not as planned:\n\n" + unsound.String())
 	}
 	b.WriteString(uncaught(x))
+	if without := uncontrolled(x); len(without.rows) > 0 {
+		b.WriteString("These protections have no control, because nothing can show that one of them is gone:\n\n" + without.String())
+	}
 	if x.Asked.Matrix {
 		b.WriteString(killMatrix(x))
 	} else {
@@ -35,10 +38,10 @@ func ControlsSection(x evidence.Controls) string {
 }
 
 func controlTable(x evidence.Controls) *table {
-	rows := &table{head: []string{"", "control", "what is taken away", "the design that it stands for", "shown by", "invariant reported", "caught"}}
+	rows := &table{head: []string{"", "control", "what is taken away", "the design that it stands for", "shown by", "invariant reported", "without the fault", "caught"}}
 	for i, control := range x.Controls {
 		if control.BuildError != "" {
-			rows.add(fmt.Sprint(i+1), control.Name, control.Breaks, control.Design, "", "", "**did not build**")
+			rows.add(fmt.Sprint(i+1), control.Name, control.Breaks, control.Design, "", "", "", "**did not build**")
 			continue
 		}
 		for _, group := range groupTrials(control.Trials) {
@@ -65,15 +68,34 @@ func groupTrials(trials []evidence.ControlTrial) [][]string {
 		if len(named) == 0 {
 			reported = "(" + strings.Join(t.Expected, " or ") + " expected)"
 		}
-		rows.add("`"+t.Scenario+"`", string(t.Profile), t.Engine, strings.TrimSpace(reported+" "+strings.Join(others, " ")), verdict)
+		rows.add("`"+t.Scenario+"`", string(t.Profile), t.Engine, strings.TrimSpace(reported+" "+strings.Join(others, " ")), withoutFault(t), verdict)
 	}
 	rows.merge(2) // engines
 	rows.merge(1) // profiles
 	var groups [][]string
 	for _, row := range rows.rows {
-		groups = append(groups, []string{row[0] + " " + row[2] + ", " + row[1], row[3], row[4]})
+		groups = append(groups, []string{row[0] + " " + row[2] + ", " + row[1], row[3], row[4], row[5]})
 	}
 	return groups
+}
+
+// withoutFault is what the same build came to in the clean arm, "" where that was not played.
+func withoutFault(t evidence.ControlTrial) string {
+	switch {
+	case t.Clean == nil:
+		return ""
+	case t.Clean.Verdict == string(Pass):
+		return "passes"
+	}
+	return strings.TrimSpace(t.Clean.Verdict + ": " + strings.Join(t.Clean.Reported, " "))
+}
+
+func uncontrolled(x evidence.Controls) *table {
+	rows := &table{head: []string{"protection", "why nothing shows it"}}
+	for _, u := range x.Without {
+		rows.add(u.Name, u.Why)
+	}
+	return rows
 }
 
 func controlLayers(x evidence.Controls) *table {
@@ -132,12 +154,12 @@ func uncaught(x evidence.Controls) string {
 	return b.String() + "\n"
 }
 
-// killMatrix shows for each scenario which controls fail in it. Numbers are those of the table of controls.
+// killMatrix shows for each scenario which controls its fault shows. Numbers are those of the table of controls.
 func killMatrix(x evidence.Controls) string {
 	kills := map[string]map[string][]int{} // scenario, engine
 	played := map[string]map[string]int{}
 	var order []string
-	killers := make([]int, len(x.Controls))
+	killers, anyway, trials := make([]int, len(x.Controls)), make([]int, len(x.Controls)), make([]int, len(x.Controls))
 	for i, control := range x.Controls {
 		for _, t := range slices.Concat(control.Trials, control.Others) {
 			if kills[t.Scenario] == nil {
@@ -145,11 +167,15 @@ func killMatrix(x evidence.Controls) string {
 				order = append(order, t.Scenario)
 			}
 			played[t.Scenario][t.Engine]++
-			if t.Killed() {
+			trials[i]++
+			switch {
+			case t.Killed():
 				killers[i]++
 				if !slices.Contains(kills[t.Scenario][t.Engine], i+1) {
 					kills[t.Scenario][t.Engine] = append(kills[t.Scenario][t.Engine], i+1)
 				}
+			case t.Failed():
+				anyway[i]++
 			}
 		}
 	}
@@ -158,6 +184,10 @@ func killMatrix(x evidence.Controls) string {
 	var idle []string
 	for _, scenario := range order {
 		row := []string{"`" + scenario + "`"}
+		if len(kills[scenario]) == 0 {
+			row[0] += " **kills nothing**"
+			idle = append(idle, "`"+scenario+"`")
+		}
 		for _, engine := range []string{"temporal", "handrolled"} {
 			text := "none"
 			if played[scenario][engine] == 0 {
@@ -168,23 +198,26 @@ func killMatrix(x evidence.Controls) string {
 			row = append(row, text)
 		}
 		rows.add(row...)
-		if len(kills[scenario]) == 0 {
-			idle = append(idle, "`"+scenario+"`")
-		}
 	}
-	var once []string
+	var once, blunt []string
 	for i, n := range killers {
 		if n == 1 {
 			once = append(once, x.Controls[i].Name)
 		}
+		if anyway[i] > 0 {
+			blunt = append(blunt, fmt.Sprintf("%s (%d of %d)", x.Controls[i].Name, anyway[i], trials[i]))
+		}
 	}
 	var b strings.Builder
-	b.WriteString("### Kill matrix\n\nEach control in every scenario of its engines, with the fault, under `full` or, where a scenario has no such cell, under its first profile; the cells that a control names are in it too. Numbers are those of the table above: the judge reported something against that build.\n\n")
+	b.WriteString("### Kill matrix\n\nEach control in every scenario of its engines, with the fault, under `full` or, where a scenario has no such cell, under its first profile; the cells that a control names are in it too. Numbers are those of the table above: the judge reported something against that build with the fault, and passes it without.\n\n")
 	b.WriteString(rows.String())
 	if len(idle) > 0 {
-		fmt.Fprintf(&b, "Scenarios that no control fails in: %s. They may guard against what no control stands for, or show how the system behaves; as evidence that a protection is there they count for nothing.\n\n", strings.Join(idle, ", "))
+		fmt.Fprintf(&b, "**Scenarios that kill nothing:** %s. They may guard against what no control stands for, or show how the system behaves; as evidence that a protection is there they count for nothing.\n\n", strings.Join(idle, ", "))
 	} else {
-		b.WriteString("Every scenario fails for at least one control.\n\n")
+		b.WriteString("Every scenario kills at least one control.\n\n")
+	}
+	if len(blunt) > 0 {
+		fmt.Fprintf(&b, "Trials that fail, and do not pass without the fault either, count for no scenario: %s.\n\n", strings.Join(blunt, ", "))
 	}
 	if len(once) > 0 {
 		fmt.Fprintf(&b, "Controls that a single trial of the matrix finds: %s.\n\n", strings.Join(once, ", "))

@@ -16,6 +16,14 @@ func controlTrial(scenario, engine, verdict string, expected []string, reported 
 	}
 }
 
+// without gives a trial the clean arm of the same build.
+func without(t evidence.ControlTrial, verdict string, reported ...string) evidence.ControlTrial {
+	clean := controlTrial(t.Scenario, t.Engine, verdict, nil, reported...)
+	clean.Arm = evidence.ArmClean
+	t.Clean = &clean
+	return t
+}
+
 // crashed is a trial in which a worker ended by itself.
 func crashed(t evidence.ControlTrial) evidence.ControlTrial {
 	t.Stray, t.Unsound = true, []string{"process a ended by itself: exit 2"}
@@ -47,6 +55,27 @@ func TestAControlIsCaughtOnlyByAnInvariantThatItNames(t *testing.T) {
 	}
 }
 
+// What fails without the fault as well is no proof that the scenario's fault shows anything.
+func TestAScenarioKillsOnlyWhatPassesWithoutItsFault(t *testing.T) {
+	failed := controlTrial("s", "temporal", "fail", nil, "I1")
+	for _, c := range []struct {
+		name   string
+		trial  evidence.ControlTrial
+		killed bool
+	}{
+		{"passes without", without(failed, "pass"), true},
+		{"fails without, too", without(failed, "fail", "I1"), false},
+		{"fails without by something else", without(failed, "fail", "END"), false},
+		{"could not be played without", without(failed, "invalid", "EVIDENCE"), false},
+		{"decides nothing without", without(failed, "inconclusive", "I10"), false},
+		{"was not played without", failed, false},
+		{"did not fail", without(controlTrial("s", "temporal", "pass", nil), "pass"), false},
+		{"ended by itself", without(crashed(controlTrial("s", "temporal", "fail", nil, "I11", "EVIDENCE")), "pass"), false},
+	} {
+		require.Equal(t, c.killed, c.trial.Killed(), c.name)
+	}
+}
+
 func TestAWorkerThatEndsByItselfIsToldFromOneThatIsKilled(t *testing.T) {
 	s := newScene("handrolled", refund.ProfileFull)
 	require.False(t, EndedByItself(s.Record), "A was killed by a rule")
@@ -59,18 +88,18 @@ func TestTheSectionShowsWhatWasNotAsPlanned(t *testing.T) {
 	late := controlTrial("late", "temporal", "fail", []string{"I6"}, "I6", "EVIDENCE")
 	late.Unsound = []string{"rule late never fired"}
 	text := ControlsSection(evidence.Controls{Asked: evidence.ControlsAsked{Matrix: true}, Controls: []evidence.Control{
-		{Name: "fence", Breaks: "A fence.", Design: "trust", Trials: []evidence.ControlTrial{late}},
+		{Name: "fence", Breaks: "A fence.", Design: "trust", Trials: []evidence.ControlTrial{without(late, "pass")}},
 		{Name: "panics", Breaks: "A look.", Design: "hope", Trials: []evidence.ControlTrial{crashed(controlTrial("lost", "temporal", "fail", []string{"I11"}, "I11", "EVIDENCE"))}},
 	}})
 	for _, line := range []string{
 		"**1 of 2 controls are caught.**",
-		"| `late` temporal, full | **I6** EVIDENCE | yes |",
-		"| `lost` temporal, full | **I11** EVIDENCE | **no: fail** |",
+		"| `late` temporal, full | **I6** EVIDENCE | passes | yes |",
+		"| `lost` temporal, full | **I11** EVIDENCE | - | **no: fail** |",
 		"| fence | `late` temporal, full | rule late never fired |",
 		"| panics | `lost` temporal, full | process a ended by itself: exit 2 |",
 		"- **panics is not caught by lost/temporal/full/fault: fail, and a worker or a provider ended by itself**",
 		"| `late` | 1 | not played |",
-		"| `lost` | none | not played |",
+		"| `lost` **kills nothing** | none | not played |",
 	} {
 		require.Contains(t, text, line)
 	}
@@ -109,32 +138,41 @@ func TestTheSectionNamesWhatIsCaughtWhatIsNotAndWhatKillsNothing(t *testing.T) {
 			{
 				Name: "first", Breaks: "A look.", Design: "blind", Layers: "Another look.",
 				Trials: []evidence.ControlTrial{
-					controlTrial("lost", "temporal", "fail", []string{"I1"}, "I1", "END"), controlTrial("lost", "handrolled", "fail", []string{"I1"}, "I1", "END"),
+					without(controlTrial("lost", "temporal", "fail", []string{"I1"}, "I1", "END"), "pass"),
+					without(controlTrial("lost", "handrolled", "fail", []string{"I1"}, "I1", "END"), "pass"),
 				},
-				Others: []evidence.ControlTrial{controlTrial("late", "temporal", "pass", nil), controlTrial("quiet", "temporal", "pass", nil)},
+				Others: []evidence.ControlTrial{controlTrial("late", "temporal", "pass", nil), without(controlTrial("quiet", "temporal", "fail", nil, "I1"), "fail", "I1")},
 			},
 			{
 				Name: "second", Breaks: "A fence.", Design: "trust",
-				Trials: []evidence.ControlTrial{controlTrial("late", "temporal", "fail", []string{"I6"}, "I4")},
+				Trials: []evidence.ControlTrial{without(controlTrial("late", "temporal", "fail", []string{"I6"}, "I4"), "pass")},
 				Others: []evidence.ControlTrial{controlTrial("lost", "temporal", "invalid", nil, "EVIDENCE"), controlTrial("quiet", "temporal", "pass", nil)},
 			},
 			{Name: "third", Breaks: "A line.", Design: "none", BuildError: "undefined: x"},
+			{
+				Name: "fourth", Breaks: "A name.", Design: "loud",
+				Trials: []evidence.ControlTrial{without(controlTrial("lost", "handrolled", "fail", []string{"I2"}, "I2"), "fail", "I2", "END")},
+			},
 		},
+		Without: []evidence.Uncontrolled{{Name: "a lock", Why: "Nobody comes."}},
 	}
 	text := ControlsSection(x)
 	for _, line := range []string{
-		"**1 of 3 controls are caught.** The unbroken system, built and played in the same way, passes 1 of the 2 cells",
-		"| 1 | first | A look. | blind | `lost` temporal, handrolled, full | **I1** END | yes |",
-		"| 2 | second | A fence. | trust | `late` temporal, full | (I6 expected) I4 | **no: fail** |",
-		"| 3 | third | A line. | none | - | - | **did not build** |",
+		"**2 of 4 controls are caught.** The unbroken system, built and played in the same way, passes 1 of the 2 cells",
+		"| 1 | first | A look. | blind | `lost` temporal, handrolled, full | **I1** END | passes | yes |",
+		"| 2 | second | A fence. | trust | `late` temporal, full | (I6 expected) I4 | passes | **no: fail** |",
+		"| 3 | third | A line. | none | - | - | - | **did not build** |",
+		"| 4 | fourth | A name. | loud | `lost` handrolled, full | **I2** | fail: I2 END | yes |",
+		"| a lock | Nobody comes. |",
 		"| first | Another look. |",
 		"- **third did not build:** undefined: x",
 		"- **second is not caught by late/temporal/full/fault: fail**",
 		"- **The unbroken system does not pass late/temporal/full/fault: fail**",
 		"| `lost` | 1 | 1 |",
 		"| `late` | 2 | not played |",
-		"| `quiet` | none | not played |",
-		"Scenarios that no control fails in: `quiet`.",
+		"| `quiet` **kills nothing** | none | not played |",
+		"**Scenarios that kill nothing:** `quiet`.",
+		"count for no scenario: first (1 of 4), fourth (1 of 1).",
 	} {
 		require.Contains(t, text, line)
 	}

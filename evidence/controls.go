@@ -19,6 +19,14 @@ type Controls struct {
 	// Baseline are the same cells with nothing taken away, built and played in the same way: they must pass.
 	Baseline []ControlTrial `json:"baseline"`
 	Controls []Control      `json:"controls"`
+	// Without are protections that have no control, because nothing could show that one of them is gone.
+	Without []Uncontrolled `json:"without,omitempty"`
+}
+
+// Uncontrolled is a protection without a control.
+type Uncontrolled struct {
+	Name string `json:"name"`
+	Why  string `json:"why"` // nothing can show it
 }
 
 // ControlsAsked says which part was asked for. Empty lists ask for everything.
@@ -58,6 +66,9 @@ type ControlTrial struct {
 	Stray  bool  `json:"stray,omitempty"`
 	Plays  int   `json:"plays"`   // until it took place and showed what it must, 1 when the first did
 	TookMS int64 `json:"took_ms"` // of the last play
+	// Clean is the same build in the same cell without the fault, played where the trial with it failed: what is broken without any
+	// fault says nothing about the scenario.
+	Clean *ControlTrial `json:"clean,omitempty"`
 }
 
 // Caught tells whether the trial shows what it must: it failed, and an expected check is among those reported that count.
@@ -65,9 +76,14 @@ func (t ControlTrial) Caught() bool {
 	return t.Verdict == "fail" && slices.ContainsFunc(t.Reported, func(check string) bool { return slices.Contains(t.Expected, check) && t.counts(check) })
 }
 
-// Killed tells whether the judge reported anything that counts against the build.
-func (t ControlTrial) Killed() bool {
+// Failed tells whether the judge reported anything that counts against the build.
+func (t ControlTrial) Failed() bool {
 	return t.Verdict == "fail" && slices.ContainsFunc(t.Reported, t.counts)
+}
+
+// Killed tells whether the scenario's fault shows that the protection is gone: the trial failed, and passes without the fault.
+func (t ControlTrial) Killed() bool {
+	return t.Failed() && t.Clean != nil && t.Clean.Verdict == "pass"
 }
 
 // counts tells whether a reported check speaks against the protection that is gone. That nothing goes on where a process is dead

@@ -38,7 +38,8 @@ func controlsCommand() *cobra.Command {
 		Long: `Build each control, which is the system without one protection, play the scenarios that must show it, and judge them. A control is
 caught when one of the invariants that it names is among what the judge reports; I11 does not count where a worker or a provider ended by
 itself. A control that does not build, or of which the suite reports something else or nothing, is not caught: then the suite is blind,
-and the command fails. The unbroken system, built and played in the same way, has to pass.
+and the command fails. The unbroken system, built and played in the same way, has to pass. Where a control fails it is played without the
+fault, too: what fails there as well says nothing about the scenario.
 
 With --matrix each control is also played in every other scenario of its engines. A run of all controls writes report/controls.json and
 REPORT.md. Exit status 1 unless every control is caught.`,
@@ -117,6 +118,9 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 	result := evidence.Controls{
 		Command: commandLine(), Machine: machine(), Versions: versions(), Budget: budget, StartedAt: refund.At(time.Now()), Jobs: f.jobs, Asked: f.asked,
 	}
+	for _, u := range controls.Without {
+		result.Without = append(result.Without, evidence.Uncontrolled{Name: u.Name, Why: u.Why})
+	}
 	err = f.play(ctx, b, selected, &result, log)
 	if stopped := b.close(); err == nil {
 		err = stopped
@@ -162,18 +166,22 @@ func (f *controlsFlags) tell(out io.Writer, result evidence.Controls) error {
 		return encoder.Encode(result)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, "\nCONTROL\tSHOWN BY\tEXPECTED\tREPORTED\t\n")
+	fmt.Fprint(table, "\nCONTROL\tSHOWN BY\tEXPECTED\tREPORTED\tWITHOUT THE FAULT\t\n")
 	caught := 0
 	for _, control := range result.Controls {
 		if control.Caught() {
 			caught++
 		}
 		if control.BuildError != "" {
-			fmt.Fprintf(table, "%s\t\t\t\tDID NOT BUILD\n", control.Name)
+			fmt.Fprintf(table, "%s\t\t\t\t\tDID NOT BUILD\n", control.Name)
 		}
 		for _, trial := range control.Trials {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", control.Name, strings.TrimSuffix(trial.Dir(), "/fault"), strings.Join(trial.Expected, " or "),
-				strings.Join(trial.Reported, " "), map[bool]string{true: "caught", false: "NOT CAUGHT: " + trial.Verdict}[trial.Caught()])
+			without := ""
+			if trial.Clean != nil {
+				without = strings.TrimSpace(trial.Clean.Verdict + " " + strings.Join(trial.Clean.Reported, " "))
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", control.Name, strings.TrimSuffix(trial.Dir(), "/fault"), strings.Join(trial.Expected, " or "),
+				strings.Join(trial.Reported, " "), without, map[bool]string{true: "caught", false: "NOT CAUGHT: " + trial.Verdict}[trial.Caught()])
 		}
 	}
 	if err := table.Flush(); err != nil {

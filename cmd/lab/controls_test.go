@@ -48,8 +48,11 @@ func TestAControlIsBuiltPlayedAndCaught(t *testing.T) {
 	require.Len(t, result.Controls, 1)
 	require.Equal(t, []string{"provider/ledger/accept.go"}, result.Controls[0].Files)
 	require.Contains(t, result.Controls[0].Trials[0].Reported, "I3")
+	require.True(t, result.Controls[0].Trials[0].Killed(), "the same build passes without the fault")
+	require.Equal(t, evidence.ArmClean, result.Controls[0].Trials[0].Clean.Arm)
 	require.Len(t, result.Baseline, 1)
 	require.Contains(t, log, "caught     refusal-not-stored")
+	require.Regexp(t, "/3 pass +refusal-not-stored refusal-lost/handrolled/full/clean", log)
 	require.NoDirExists(t, "report", "only a whole run with its matrix writes the committed result")
 
 	// What was done is not played again, and nothing else is taken for it.

@@ -200,17 +200,32 @@ func (w *workshop) build(ctx context.Context, control controls.Control, dir stri
 	return paths, nil
 }
 
-// play plays the arm with the fault of one cell, at most so often, with the build of that name, and judges it.
+// play plays one cell with the build of that name, at most so often, and judges it. Where it failed the same build is played without
+// the fault, too: it costs one trial more for each that says something, and none for the many that pass.
 func (w *workshop) play(ctx context.Context, lab *harness.Lab, name string, cell controls.Cell, most int) (evidence.ControlTrial, error) {
+	trial, err := w.playArm(ctx, lab, name, cell, evidence.ArmFault, most)
+	if err != nil || !trial.Failed() {
+		return trial, err
+	}
+	w.oneMore()
+	cell.Checks = nil // nothing is expected of it
+	clean, err := w.playArm(ctx, lab, name, cell, evidence.ArmClean, mostPlays)
+	trial.Clean = &clean
+	return trial, err
+}
+
+// playArm plays one arm of a cell. One that did not take place as planned, or in which an expected check is not among those reported,
+// is played again.
+func (w *workshop) playArm(ctx context.Context, lab *harness.Lab, name string, cell controls.Cell, arm evidence.Arm, most int) (evidence.ControlTrial, error) {
 	trial := evidence.ControlTrial{
-		Cell:     evidence.Cell{Scenario: cell.Scenario, Engine: cell.Engine, Profile: refund.ProfileName(cell.Profile), Arm: evidence.ArmFault},
+		Cell:     evidence.Cell{Scenario: cell.Scenario, Engine: cell.Engine, Profile: refund.ProfileName(cell.Profile), Arm: arm},
 		Expected: cell.Checks,
 	}
 	expectation, known := w.cells[trial.Cell]
 	if !known || expectation.NotApplicable != "" {
 		return trial, refund.Errorf(refund.CodeInternal, "the catalogue has no cell %s to play", trial.Dir())
 	}
-	plan, err := scenarios.PlanOf(cell.Scenario, cell.Engine, cell.Profile, string(evidence.ArmFault))
+	plan, err := scenarios.PlanOf(cell.Scenario, cell.Engine, cell.Profile, string(arm))
 	if err != nil {
 		return trial, err
 	}
@@ -277,7 +292,20 @@ func (w *workshop) told(control controls.Control, trial evidence.ControlTrial) {
 	if len(trial.Expected) > 0 {
 		verdict = map[bool]string{true: "caught", false: "NOT CAUGHT"}[trial.Caught()]
 	}
-	w.tell(control.Name+" "+trial.Dir(), verdict, time.Duration(trial.TookMS)*time.Millisecond, strings.Join(trial.Reported, " ")+" "+trial.Text)
+	tell := func(verdict string, t evidence.ControlTrial) {
+		w.tell(control.Name+" "+t.Dir(), verdict, time.Duration(t.TookMS)*time.Millisecond, strings.Join(t.Reported, " ")+" "+t.Text)
+	}
+	tell(verdict, trial)
+	if trial.Clean != nil {
+		tell(trial.Clean.Verdict, *trial.Clean)
+	}
+}
+
+// oneMore counts a trial that nobody could foresee.
+func (w *workshop) oneMore() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.total++
 }
 
 // skip counts trials that an earlier run has played.
