@@ -24,6 +24,16 @@ var identity = []Control{
 		Finds:        join(both("other-digest-receipt", full, "I9"), both("other-digest-receipt", lookup, "I9")),
 	},
 	{
+		Name:        "receipt-not-compared",
+		Breaks:      "A whole receipt is recorded as this operation's, whatever it is for.",
+		Design:      "status 200 is success",
+		Executables: []string{worker},
+		Replacements: []Replacement{{"refund/observation.go", `	if r.OperationID != in.OperationID || r.Digest != in.Digest || r.Order != in.Request.Order || r.Amount != in.Request.Amount {
+`, `	if in.OperationID == "" {
+`}},
+		Finds: join(both("foreign-receipt", full, "I2"), both("foreign-receipt", lookup, "I9")),
+	},
+	{
 		Name:         "no-digest-at-provider",
 		Breaks:       "The provider answers a known operation id with its stored result, whatever the request says.",
 		Design:       "the key alone decides",
@@ -33,11 +43,11 @@ var identity = []Control{
 	},
 	{
 		Name:        "digest-without-currency",
-		Breaks:      "The digest covers the amount and not its currency.",
+		Breaks:      "The digest covers the amount and takes its currency for granted.",
 		Design:      "42.00 is 42.00",
 		Executables: []string{worker, starter, outside},
 		Replacements: []Replacement{{"refund/operation.go", `		strconv.FormatInt(amount.Minor, 10), amount.Currency, reason))
-`, `		strconv.FormatInt(amount.Minor, 10), reason))
+`, `		strconv.FormatInt(amount.Minor, 10), "EUR", reason))
 `}},
 		Finds: both("key-reused-with-currency", full, "I9"),
 	},

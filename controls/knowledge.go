@@ -166,17 +166,74 @@ var untold sync.Map
 		Design:      "at most once",
 		Executables: []string{worker},
 		Replacements: []Replacement{
-			{"handrolled/relay.go", `	if err := e.Notices.Send(sending, pending.Notice); err != nil {
-`, `	if err := e.Journal.MarkDelivered(ctx, pending.Notice, e.Name); err != nil {
-		return false, err
-	}
-	if err := e.Notices.Send(sending, pending.Notice); err != nil {
+			{"handrolled/outbox.go", `		return tx.must("UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE operation_id = ? AND revision = ?", tx.now.Add(pause), id, revision)
+`, `		_ = pause
+		return tx.must("UPDATE outbox SET attempts = attempts + 1, next_at = NULL WHERE operation_id = ? AND revision = ?", id, revision)
 `},
-			{"handrolled/relay.go", `	err = e.Journal.MarkDelivered(ctx, pending.Notice, e.Name)
-	return err == nil, err
-`, `	return true, nil
-`},
+			{"handrolled/outbox.go", `WHERE operation_id = ? AND revision = ? AND next_at IS NOT NULL", n.OperationID`, `WHERE operation_id = ? AND revision = ?", n.OperationID`},
 		},
 		Finds: on(handrolled, "l06-8g-expired-then-worker-dead", full, "I11"),
+	},
+	{
+		Name:        "notice-from-memory",
+		Breaks:      "What there is to tell of a refund that was made is in the memory of the worker that asked for it.",
+		Design:      "publish it once the call returns",
+		Executables: []string{worker},
+		Replacements: []Replacement{
+			{"handrolled/ask.go", `	f := run.Facts
+	profile, err := refund.ProfileNamed(f.Intake.Terms.Profile)
+`, `	f := run.Facts
+	tried.Store(f.Intake.OperationID, true)
+	profile, err := refund.ProfileNamed(f.Intake.Terms.Profile)
+`},
+			{"handrolled/relay.go", `	ctx = context.WithoutCancel(ctx) // as every step: a stop does not cut it
+`, `	if _, own := tried.Load(pending.Notice.OperationID); !own && pending.Notice.RefundID != "" {
+		return true, e.Journal.MarkDelivered(ctx, pending.Notice, e.Name)
+	}
+	ctx = context.WithoutCancel(ctx)
+`},
+			{"handrolled/relay.go", `import "context"
+`, `import (
+	"context"
+	"sync"
+)
+
+// tried holds the runs for which this process has asked the provider.
+var tried sync.Map
+`},
+			{"activities/submission.go", `	sent := request.Sent ||`, `	tried.Store(in.OperationID, true)
+	sent := request.Sent ||`},
+			{"activities/submission.go", `	fence := fenceOf(ctx, request.Round)
+	answer := a.bounded(request.Intake).LookUp(`, `	tried.Store(request.Intake.OperationID, true)
+	fence := fenceOf(ctx, request.Round)
+	answer := a.bounded(request.Intake).LookUp(`},
+			{"activities/notice.go", `	if err := a.Notices.Send(ctx, request.Notice); err != nil {
+`, `	if _, own := tried.Load(request.Notice.OperationID); !own && request.Notice.RefundID != "" {
+		return NotifyResult{}, nil
+	}
+	if err := a.Notices.Send(ctx, request.Notice); err != nil {
+`},
+			{"activities/notice.go", `import (
+	"context"
+`, `import (
+	"context"
+	"sync"
+`},
+			{"activities/notice.go", `// NotifyRequest is the notice`, `// tried holds the runs for which this process has asked the provider.
+var tried sync.Map
+
+// NotifyRequest is the notice`},
+		},
+		Finds: both("window-5-after-result-saved", full, "I11"),
+	},
+	{
+		Name:        "notice-taken-again",
+		Breaks:      "The receiver takes a notice that it has taken.",
+		Design:      "delivered at least once is delivered once",
+		Executables: []string{outside},
+		Replacements: []Replacement{{"provider/server/notices.go", `	duplicate := notice.Revision <= n.revision[notice.OperationID]
+`, `	duplicate := notice.Revision < n.revision[notice.OperationID]
+`}},
+		Finds: both("notice-doubled", full, "END"),
 	},
 }

@@ -3,6 +3,27 @@ package controls
 // ownership are controls of leases, generations and fences.
 var ownership = []Control{
 	{
+		Name:        "owned-for-ever",
+		Breaks:      "What a worker has taken in hand belongs to it until it gives it back: on the journal the run, on Temporal a task of its workflow and the attempt of an activity.",
+		Design:      "a row is locked until its owner unlocks it",
+		Executables: []string{worker, starter},
+		Replacements: []Replacement{
+			{"handrolled/lease.go", `RETURNING operation_id` + "`, owner, tx.now.Add(length), tx.now).Scan(&id)", `RETURNING operation_id` + "`, owner, tx.now.Add(length+time.Hour), tx.now).Scan(&id)"},
+			{"workflows/client.go", `		WorkflowTaskTimeout:      c.options.WorkflowTaskTimeout,
+`, `		WorkflowTaskTimeout:      time.Hour,
+`},
+			{"workflows/options.go", `		StartToCloseTimeout:    r.callTimeout() + reportSlack,
+		ScheduleToCloseTimeout: r.until(ctx, r.Intake.DecideBy()),
+		HeartbeatTimeout:       r.heartbeatTimeout(),
+`, `		StartToCloseTimeout: time.Hour,
+`},
+			{"workflows/options.go", `		StartToCloseTimeout: attempt,
+`, `		StartToCloseTimeout: time.Hour,
+`},
+		},
+		Finds: join(both("window-1-before-prepare", full, "I11"), both("proposal-lost", full, "I11")),
+	},
+	{
 		Name:        "generation-not-in-where",
 		Breaks:      "An owner's write asks whether somebody holds the lease, not whether the writer does.",
 		Design:      "locked is locked",
@@ -94,7 +115,7 @@ var ownership = []Control{
 		Executables: []string{worker, starter},
 		Replacements: []Replacement{
 			{"handrolled/lease.go", `UPDATE runs SET generation = generation + 1, owner = ?, lease_until = ?
-`, `UPDATE runs SET generation = (generation * 7 + 3) % 11, owner = ?, lease_until = ?
+`, `UPDATE runs SET generation = (generation * 3 + 2) % 11, owner = ?, lease_until = ?
 `},
 			{"handrolled/schema.sql", `CREATE TRIGGER generation_grows BEFORE UPDATE OF generation ON runs WHEN NEW.generation < OLD.generation
 BEGIN SELECT RAISE(ABORT, 'a generation never falls'); END;
