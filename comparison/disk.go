@@ -53,7 +53,7 @@ func (d diskAt) lacks(what string) string {
 
 // left tells whether a message that was announced did leave, before the disk was looked at.
 func (d diskAt) left(c evidence.Crossing) bool {
-	return c.Seq < d.seq && c.Operation == string(d.run.id) && c.Reply != "" && c.Reply != faults.Refuse && c.Reply != faults.Drop
+	return c.Seq < d.seq && c.Operation == string(d.run.id) && left(c)
 }
 
 // I4, on the disk: before a request leaves, the intent to send it is durable, and before anybody is told that a run is over,

@@ -149,8 +149,14 @@ func nothingUntraced(t *trial) []string {
 			}
 		}
 	}
-	if arrived, traced := len(t.Provider.Bill), t.sent(faults.ModelCall, ""); arrived > traced {
-		violations = append(violations, fmt.Sprintf("%d requests are on the model's bill, %d were traced", arrived, traced))
+	billed := map[refund.OperationID]int{}
+	for _, request := range t.Provider.Bill {
+		billed[request.OperationID]++
+	}
+	for _, id := range sortedKeys(billed) { // each by itself: what one never sent is no room for another's
+		if arrived, traced := billed[id], t.sent(faults.ModelCall, id); arrived > traced {
+			violations = append(violations, fmt.Sprintf("%d requests are on the model's bill for operation %q (%s), %d were traced", arrived, id, t.nameOf(id), traced))
+		}
 	}
 	return violations
 }
@@ -160,20 +166,22 @@ func (t *trial) doubledAtProvider(id refund.OperationID) int {
 	return len(filter(t.crossings(faults.ProviderRecv, faults.Before, id), func(c evidence.Crossing) bool { return c.Reply == faults.Duplicate }))
 }
 
-// sent counts the messages that left at a boundary.
+// sent counts an operation's messages that left at a boundary.
 func (t *trial) sent(boundary faults.Boundary, id refund.OperationID) int {
 	n := 0
-	for _, c := range t.crossings(boundary, faults.Before, id) {
-		if _, known := t.process(c.Process); !known {
-			continue // another caller that the script plays
+	for _, c := range t.crossings(boundary, faults.Before, "") {
+		if _, known := t.process(c.Process); !known || c.Operation != string(id) || !left(c) {
+			continue // unknown is another caller that the script plays
 		}
-		switch c.Reply {
-		case faults.Refuse, faults.Drop:
-		case faults.Duplicate:
-			n += 2
-		default:
+		n++
+		if c.Reply == faults.Duplicate {
 			n++
 		}
 	}
 	return n
+}
+
+// left tells whether a message that was announced did leave. A process that was never answered died at the point.
+func left(c evidence.Crossing) bool {
+	return c.Reply != "" && c.Reply != faults.Refuse && c.Reply != faults.Drop
 }

@@ -89,6 +89,40 @@ func TestNothingArrivesUntraced(t *testing.T) {
 			s.Trial.Steps = append(s.Trial.Steps, evidence.Step{Text: "foreign r1 o-1 1000000 minor units"})
 		}, verdict: Pass},
 		{name: "another digest, and no script that has another caller", change: foreign, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a submit behind the suite's back, and a worker that died before it sent its own", change: func(s *scene) {
+			s.cross("B", "provider-call.before", s.id(), "2.1").Reply = ""
+			s.receive("submit", s.id(), refund.Fence{Term: 2, Seq: 1}, "receipt")
+			end := s.expect.Runs["r1"]
+			end.MostSubmits = 3
+			s.expect.Runs["r1"] = end
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a close behind the suite's back, and a worker that died before it sent its own", change: func(s *scene) {
+			s.cross("B", "close-call.before", s.id(), "2.1").Reply = ""
+			s.receive("close", s.id(), refund.Fence{Term: 2, Seq: 1}, "receipt")
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a bill behind the suite's back, and a worker that died before it asked", change: func(s *scene) {
+			for i, c := range s.Trace {
+				if c.Point == point("model-call.before") {
+					s.Trace[i].Reply = ""
+				}
+			}
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a bill behind the suite's back, and another run's call that never arrived", change: func(s *scene) {
+			s.bill(s.id(), "answer-2")
+			s.cross("A", "model-call.before", "00000000-0000-5000-8000-000000000000", "")
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "a bill of no operation, and a call about one that never arrived", change: func(s *scene) {
+			s.bill("", "answer-2")
+			s.cross("A", "model-call.before", "00000000-0000-5000-8000-000000000000", "")
+		}, verdict: Fail, checks: []string{"TRACE"}},
+		{name: "two calls and two bills", change: func(s *scene) {
+			s.bill(s.id(), "answer-2")
+			for i, c := range s.Trace {
+				if c.Point == point("model-call.before") {
+					s.Trace[i].Reply = faults.Duplicate
+				}
+			}
+		}, verdict: Pass},
 		{name: "a call that never arrived", change: func(s *scene) { s.cross("B", "provider-call.before", s.id(), "2.1") }, verdict: Pass},
 	})
 }

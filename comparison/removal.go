@@ -143,10 +143,12 @@ func (t *trial) repeatedDecisions() int {
 	return n
 }
 
-// neverSentAgain counts runs that stay UNKNOWN after one send only.
+// neverSentAgain counts runs that stay UNKNOWN after one send only. A worker that died at the point sent nothing, which nobody
+// knew.
 func (t *trial) neverSentAgain() int {
 	return len(filter(t.present(), func(r run) bool {
-		return r.export.View.Status == refund.StatusUnknown && t.sent(faults.ProviderCall, r.id) == 1
+		died := filter(t.crossings(faults.ProviderCall, faults.Before, r.id), func(c evidence.Crossing) bool { return c.Reply == "" })
+		return r.export.View.Status == refund.StatusUnknown && t.sent(faults.ProviderCall, r.id)+len(died) == 1
 	}))
 }
 
