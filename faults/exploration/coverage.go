@@ -95,15 +95,9 @@ func (r Results) Coverage(bases []Trial) []evidence.ExploredPoint {
 		}
 	}
 	partial := len(bases) < len(Scope{Engines: enginesOf(bases)}.Bases())
-	elsewhere := map[string]string{} // where a point is known, by engine and point
-	for _, line := range lines {
-		if line.Known > 0 {
-			elsewhere[line.Engine+line.Point] = line.Profile
-		}
-	}
 	for i, line := range lines {
 		if line.Known == 0 {
-			if lines[i].Why = why(line, elsewhere[line.Engine+line.Point]); lines[i].Why == "" && partial {
+			if lines[i].Why = why(line); lines[i].Why == "" && partial {
 				lines[i].Why = "not every flow and profile was asked for"
 			}
 		}
@@ -137,8 +131,8 @@ func Points() []faults.Point {
 // crossesNetwork are the boundaries of calls to a provider in a process of its own.
 var crossesNetwork = []faults.Boundary{faults.OrderCall, faults.ProviderCall, faults.ProviderRecv, faults.LookupCall, faults.CloseCall}
 
-// why says why no place is known at a point, "" where nothing explains it. elsewhere is a profile under which the engine has some.
-func why(line evidence.ExploredPoint, elsewhere string) string {
+// why says why no place is known at a point, "" where nothing explains it.
+func why(line evidence.ExploredPoint) string {
 	var point faults.Point
 	if point.UnmarshalText([]byte(line.Point)) != nil {
 		return ""
@@ -154,17 +148,19 @@ func why(line evidence.ExploredPoint, elsewhere string) string {
 	}
 	switch {
 	case point == faults.Point{Boundary: faults.StoreCommit, When: faults.After}:
-		return "a commit is announced before it alone"
+		return "a commit is announced before it alone: what is durable behind it is behind its step, too"
 	case profile.Shared && slices.Contains(crossesNetwork, point.Boundary):
-		return "under local nothing crosses a network: order, operation and ledger are in the journal's file"
+		return "under local there is no provider to call: order, operation and ledger are in the journal's file"
+	case profile.Shared && point.Boundary == faults.Intent:
+		return "under local intent, money and outcome are one transaction: provider-commit around it, store-commit inside"
+	case profile.Shared && point.Boundary == faults.Observed:
+		return "under local the ledger answers inside the transaction; what else is observed is a model that fails, which no flow has"
 	case point.Boundary == faults.CloseCall && !profile.Close:
 		return "the profile has no close"
 	case point.Boundary == faults.LookupCall && profile.Lookup == refund.LookupNone:
 		return "the profile has no look-up"
-	case point.Boundary == faults.LookupCall && profile.Idempotent:
-		return "the same operation is sent again, which tells as much as a look-up"
-	case elsewhere != "":
-		return "the flow that comes here is the same under every profile, and is explored under " + elsewhere
+	case point.Boundary == faults.LookupCall && profile.Close:
+		return "no worker looks up where it can send again or close"
 	case len(line.Unstable) > 0:
 		return "only some of the traces hold it"
 	}

@@ -13,6 +13,7 @@ const (
 	mayStillArrive = "a request may still arrive, and this provider would take a second one for another refund"
 	nobodyToAsk    = "this provider can neither be asked nor told twice: a person must settle"
 	notCaughtUp    = "the replica that is asked has not seen the commit, and its \"not found\" proves nothing"
+	cannotClose    = "a request may still arrive, nobody may send again without authority, and this provider has no close"
 )
 
 // perFault is the most submits that one fault may add: the next worker's, and on Temporal the two attempts that a frozen
@@ -89,8 +90,11 @@ func (t Trial) decidedEnds(c course) []faults.End {
 		return []faults.End{rejected(refund.CodeApprovalRejected)}
 	case Expired:
 		return []faults.End{{Status: string(refund.StatusExpired)}}
-	case Lapsed:
-		return []faults.End{rejected(refund.CodeClosed)}
+	case Lapsed: // the one send was refused on its way, and whoever reads the order sends no other
+		if c.profile.Close {
+			return []faults.End{rejected(refund.CodeClosed)}
+		}
+		return []faults.End{unknown(0, 0, 0, cannotClose)}
 	}
 	if c.profile.Idempotent {
 		return []faults.End{t.confirmedAgain(c)}

@@ -103,6 +103,44 @@ func TestWhoDiesBeforeARecordRecordsNothing(t *testing.T) {
 	require.Equal(t, Sent, placed(t, places, "c", "claim.before", 1).Stage)
 }
 
+// Under a shared transaction the owner's commit at the ledger is its outcome.
+func TestInsideTheSharedTransactionNothingIsThereYet(t *testing.T) {
+	places := Places(crossings(t, "a proposal.after", "a provider-commit.before 2.0", "a store-commit.before", "b claim.before", "a provider-commit.after 2.0"), 0)
+	require.Equal(t, Unsent, placed(t, places, "a", "store-commit.before", 1).Stage)
+	require.Equal(t, Unsure, placed(t, places, "b", "claim.before", 1).Stage)
+	require.Equal(t, Known, placed(t, places, "a", "provider-commit.after", 1).Stage)
+	places = Places(crossings(t, "a proposal.after", "a provider-commit.before 2.0", "a store-commit.before", "a provider-commit.after 2.0 refused"), 0)
+	require.Equal(t, Unsent, placed(t, places, "a", "provider-commit.after", 1).Stage)
+}
+
+// What comes behind the end of a flow's own part is the first flow again, and is hit there.
+func TestTheSlowPartEndsWithTheProposal(t *testing.T) {
+	flow, err := FlowNamed(Slow)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		engine, profile string
+		trace           []string
+		own             []string
+	}{
+		{Temporal, "opaque", []string{"a model-call.before", "a model-call.after", "a renewal.before", "a proposal.before", "a proposal.after", "a finish.before"},
+			[]string{"a at renewal.before #1", "a at proposal.before #1", "a at proposal.after #1"}},
+		{Handrolled, "local", []string{"a model-call.after", "a renewal.before", "a proposal.after", "bob decision.before"}, []string{"a at renewal.before #1", "a at proposal.after #1"}},
+		{Handrolled, "stale", []string{"a proposal.after", "a provider-call.after", "a renewal.before", "a outcome.before"}, []string{"a at renewal.before #1", "a at outcome.before #1"}},
+	} {
+		profile, err := refund.ProfileNamed(refund.ProfileName(c.profile))
+		require.NoError(t, err)
+		record := evidence.Record{Trace: crossings(t, c.trace...)}
+		record.Trial.Schedule = flow.rules(course{engine: c.engine, profile: profile})
+		slow := record.Trial.Schedule[0]
+		i := slices.IndexFunc(record.Trace, func(x evidence.Crossing) bool { return x.Point == slow.Point })
+		require.GreaterOrEqual(t, i, 0, "%s %s: %s", c.engine, c.profile, slow.Point)
+		record.Trial.Fired = []evidence.Fired{{Rule: slow.Name, Seq: record.Trace[i].Seq}}
+		places, complete := flow.Places(record)
+		require.True(t, complete)
+		require.Equal(t, c.own, texts(places))
+	}
+}
+
 func TestBetweenTheTwoSidesOfARecordNobodyElseCanBeSure(t *testing.T) {
 	places := Places(crossings(t, "a proposal.after", "a intent.before", "a outcome.before", "b workflow-task.before", "a outcome.after", "b workflow-task.after"), 0)
 	require.Equal(t, Unsure, placed(t, places, "b", "workflow-task.before", 1).Stage)
@@ -271,6 +309,10 @@ func TestHowATrialMayEnd(t *testing.T) {
 		{Handrolled, refund.ProfileOpaque, Lost, []string{"kill a outcome.after 1"}, []string{u1}},
 		{Handrolled, refund.ProfileLookup, Lost, []string{"freeze a outcome.before 1"}, []string{c1}},
 		{Temporal, refund.ProfileFull, Lapsed, []string{"kill a outcome.before 1"}, []string{"REJECTED(CLOSED) 0"}},
+		{Temporal, refund.ProfileRetention, Lapsed, []string{"kill a outcome.before 1"}, []string{u0}},
+		{Handrolled, refund.ProfileLenient, Lapsed, []string{"freeze a outcome.before 1"}, []string{u0}},
+		{Handrolled, refund.ProfileOpaque, Slow, []string{"kill a outcome.before 1"}, []string{u1}},
+		{Handrolled, refund.ProfileLocal, Slow, []string{"kill a proposal.before 1"}, []string{c1}},
 		{Temporal, refund.ProfileFull, Rejected, []string{"kill a outcome.before 1"}, []string{"REJECTED(APPROVAL_REJECTED) 0"}},
 		{Temporal, refund.ProfileFull, Expired, []string{"kill a outcome.before 1"}, []string{"EXPIRED 0"}},
 	} {
@@ -448,7 +490,8 @@ func TestCoverageListsWhatWasNeverHitAndSaysWhy(t *testing.T) {
 	require.Equal(t, []string{"a #2 of claim.after, flow approved"}, lines["claim.after"].Unstable)
 	for point, why := range map[string]string{
 		"finish.before": "this engine has no such boundary", "close-call.before": "the profile has no close",
-		"lookup-call.after": "the profile has no look-up", "store-commit.after": "a commit is announced before it alone",
+		"lookup-call.after": "the profile has no look-up", "store-commit.after": "a commit is announced before it alone: what is durable behind it is behind its step, too",
+		"renewal.before":     "not every flow and profile was asked for",
 		"observation.before": "not every flow and profile was asked for", "outcome.before": "",
 	} {
 		require.Equal(t, why, lines[point].Why, point)

@@ -41,8 +41,9 @@ type Flow struct {
 	script   func(c course) []faults.Step
 	schedule func(c course) faults.Schedule
 	// from is the first point whose places belong to this flow and to no other; the zero value takes all, or all after the
-	// schedule's own rules have hit.
-	from faults.Point
+	// schedule's own rules have hit. till is the last one behind that, after which it goes on like the first flow; where the zero
+	// value or no such place stands, it goes to the end.
+	from, till faults.Point
 }
 
 // course is what a flow is played on.
@@ -62,7 +63,17 @@ func everyProfile(engine string) []refund.ProfileName {
 	return networked
 }
 
-func onlyFull(string) []refund.ProfileName { return []refund.ProfileName{refund.ProfileFull} }
+// fullAndShared are for what asks no profile, and crosses under the shared transaction a point that nothing else crosses there.
+func fullAndShared(engine string) []refund.ProfileName {
+	if engine == Handrolled {
+		return []refund.ProfileName{refund.ProfileFull, refund.ProfileLocal}
+	}
+	return []refund.ProfileName{refund.ProfileFull}
+}
+
+func under(profiles ...refund.ProfileName) func(string) []refund.ProfileName {
+	return func(string) []refund.ProfileName { return profiles }
+}
 
 // Names of the flows.
 const (
@@ -96,21 +107,22 @@ var flows = []Flow{
 	},
 	{
 		Name:     Slow,
-		About:    "The provider, or on Temporal the model, has answered and the answer takes its time: the lease is renewed, the attempt gives a sign of life.",
-		profiles: onlyFull,
+		About:    "The provider, or on Temporal and under local the model, has answered and the answer takes its time: the lease is renewed, the attempt gives a sign of life.",
+		profiles: everyProfile,
 		script:   func(course) []faults.Step { return []faults.Step{start, asked(0), proposed, decide(faults.DoApprove)} },
 		schedule: func(c course) faults.Schedule {
 			rule := faults.Rule{Name: "slow", Point: faults.Point{Boundary: faults.ProviderCall, When: faults.After}, Nth: 1, Process: "a", Action: faults.Delay, DelayMS: slow}
-			if c.engine == Temporal { // a submit gives no sign of life: it lasts no longer than its calls
+			if c.engine == Temporal || c.profile.Shared { // a submit gives no sign of life: it lasts no longer than its calls, or makes none
 				rule.Point.Boundary = faults.ModelCall
 			}
 			return faults.Schedule{rule}
 		},
+		till: faults.Point{Boundary: faults.Proposal, When: faults.After},
 	},
 	{
 		Name:     Lapsed,
-		About:    "The first send goes nowhere, and the order changes before the second: what may have been sent is closed.",
-		profiles: onlyFull,
+		About:    "The first send goes nowhere, and the order changes before the second: what may have been sent is closed, or looked up for good.",
+		profiles: under(refund.ProfileFull, refund.ProfileRetention, refund.ProfileLenient), // the others send once
 		script: func(course) []faults.Step {
 			return []faults.Step{
 				start, asked(0), proposed, decide(faults.DoApprove),
@@ -128,14 +140,14 @@ var flows = []Flow{
 	{
 		Name:     Rejected,
 		About:    "A person rejects.",
-		profiles: onlyFull,
+		profiles: under(refund.ProfileFull),
 		script:   func(course) []faults.Step { return []faults.Step{start, asked(0), proposed, decide(faults.DoReject)} },
 		from:     faults.Point{Boundary: faults.Decision, When: faults.Before},
 	},
 	{
 		Name:     Expired,
 		About:    "Nobody decides before the deadline.",
-		profiles: onlyFull,
+		profiles: fullAndShared,
 		script:   func(course) []faults.Step { return []faults.Step{start, asked(hurry), proposed} },
 		from:     faults.Point{Boundary: faults.Proposal, When: faults.After},
 	},
@@ -202,5 +214,9 @@ func (f Flow) Places(record evidence.Record) (places []Place, complete bool) {
 		}
 		after = max(after, record.Trace[i].Seq-1)
 	}
-	return Places(record.Trace, after), true
+	trace := record.Trace
+	if i := slices.IndexFunc(trace, func(c evidence.Crossing) bool { return c.Point == f.till && c.Seq > after }); i >= 0 {
+		trace = trace[:i+1]
+	}
+	return Places(trace, after), true
 }
