@@ -66,7 +66,7 @@ func TestI2ConfirmedAndTheLedgerSayTheSame(t *testing.T) {
 			receipt.RefundID = "rf-7"
 			view.Facts.Receipt = &receipt
 			s.answer(evidence.Answer{Process: "c1", Run: "r1", Verb: "status"}, view)
-		}, verdict: Fail, checks: []string{"I2"}},
+		}, verdict: Fail, checks: []string{"I2", "HISTORY"}},
 		{name: "a client was shown the same receipt", change: func(s *scene) {
 			s.answer(evidence.Answer{Process: "c1", Run: "r1", Verb: "status"}, s.Exports["r1"].View)
 		}, verdict: Pass},

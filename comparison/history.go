@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,6 +80,9 @@ type question struct {
 	approves bool
 	self     bool // the one who asked for the refund decides
 	kind     refund.SettlementKind
+	closes   bool   // the provider can close
+	proves   bool   // the settlement's receipt is one for this very refund
+	receipt  string // its refund id
 }
 
 func (a question) String() string {
@@ -93,7 +97,13 @@ type told struct {
 	existing bool
 	status   refund.RunStatus // of a read
 	reason   refund.Code
-	decision string // accepted, as a read shows it
+	intended bool // it is UNKNOWN by a recorded intent alone: its owner may find out that nothing left, and it may be RETRYABLE again
+	// As a read shows them:
+	decision string // accepted
+	receipt  string // refund id
+	conflict bool
+	closing  bool
+	absent   string // settlement id
 }
 
 func (o told) String() string {
@@ -123,7 +133,7 @@ func (t *trial) callsOf(r run) []call {
 	if !slices.ContainsFunc(calls, func(c call) bool { return c.input.verb == "request" }) {
 		return nil // who asked for it is not in the evidence, so neither is its history
 	}
-	calls = slices.DeleteFunc(calls, func(c call) bool { return c.open && c.input.verb == "decide" && !mentioned(c, calls, r) })
+	calls = slices.DeleteFunc(calls, func(c call) bool { return c.open && !mentioned(c, calls, r) })
 	if r.absent && t.Trial.Broken != "" {
 		return calls // what a trial that broke off did not read is no answer
 	}
@@ -134,14 +144,23 @@ func (t *trial) callsOf(r run) []call {
 	return append(calls, export)
 }
 
-// mentioned tells whether anything else speaks of an unanswered decision. One of which nobody speaks may as well never have
-// arrived: had it won, the export would name it. Leaving it out keeps the search small.
+// mentioned tells whether anything else speaks of an unanswered decision or settlement. One of which nobody speaks may as well never
+// have arrived: had it been taken, the export would show it, except for a receipt, which matters only where absence was presumed
+// before. Leaving it out keeps the search small.
 func mentioned(c call, calls []call, r run) bool {
-	if d := r.facts.Decision; d != nil && d.DecisionID == c.input.id {
+	var shows func(told) bool
+	switch c.input.verb {
+	case "decide":
+		shows = func(o told) bool { return o.decision == c.input.id }
+	case "settle":
+		shows = func(o told) bool {
+			return o.absent != "" && (o.absent == c.input.id || c.input.kind == refund.SettleReceipt) || o.closing && c.input.kind == refund.SettleClose
+		}
+	default:
 		return true
 	}
-	return slices.ContainsFunc(calls, func(other call) bool {
-		return !other.open && (other.input.verb == "decide" && other.input.id == c.input.id || other.output.decision == c.input.id)
+	return shows(readOf(r.export.View)) || slices.ContainsFunc(calls, func(other call) bool {
+		return !other.open && (other.input.verb == c.input.verb && other.input.id == c.input.id || shows(other.output))
 	})
 }
 
@@ -197,8 +216,7 @@ func (t *trial) callsIn(a evidence.Answer, r run, never int64) []call {
 			return []call{c}
 		}
 	case "reconcile":
-		kind := refund.SettlementKind(flagValue(a.Args, "kind"))
-		c.input = question{verb: "settle", id: flagValue(a.Args, "settlement-id"), kind: kind, content: string(kind) + " " + flagValue(a.Args, "by")}
+		c.input = t.settlementIn(a, r)
 		switch code {
 		case "":
 		case string(refund.CodeSettlementRefused), string(refund.CodeDecisionConflict), string(refund.CodeNotFound):
@@ -211,10 +229,37 @@ func (t *trial) callsIn(a evidence.Answer, r run, never int64) []call {
 	return calls
 }
 
+// settlementIn is the question of a reconcile. Its content is what its id stands for: kind, person, reason and the whole receipt.
+func (t *trial) settlementIn(a evidence.Answer, r run) question {
+	in := question{verb: "settle", id: flagValue(a.Args, "settlement-id"), kind: refund.SettlementKind(flagValue(a.Args, "kind")), closes: t.promise.close}
+	parts := []string{string(in.kind), flagValue(a.Args, "by"), flagValue(a.Args, "reason")}
+	var receipt refund.Receipt
+	if text := flagValue(a.Args, "receipt"); text != "" && json.Unmarshal([]byte(text), &receipt) == nil {
+		in.receipt, in.proves = receipt.RefundID, provesRun(receipt, r)
+		parts = append(parts, fmt.Sprintf("%+v", receipt))
+	}
+	in.content = strings.Join(parts, "\n")
+	return in
+}
+
+// provesRun tells whether a receipt is whole and one for this very refund.
+func provesRun(receipt refund.Receipt, r run) bool {
+	return receipt.RefundID != "" && receipt.At > 0 && receipt.OperationID == r.id && receipt.Digest == digestOf(r) &&
+		receipt.Order == r.facts.Intake.Request.Order && receipt.Amount == r.facts.Intake.Request.Amount
+}
+
 func readOf(v refund.View) told {
-	o := told{status: v.Status, reason: v.Reason}
-	if v.Facts.Decision != nil {
-		o.decision = v.Facts.Decision.DecisionID
+	f := v.Facts
+	o := told{status: v.Status, reason: v.Reason, conflict: f.Conflict != "", closing: f.Closing}
+	o.intended = v.Status == refund.StatusUnknown && f.State == refund.StateSubmitted
+	if f.Decision != nil {
+		o.decision = f.Decision.DecisionID
+	}
+	if f.Receipt != nil {
+		o.receipt = f.Receipt.RefundID
+	}
+	if f.PresumedAbsent != nil {
+		o.absent = f.PresumedAbsent.SettlementID
 	}
 	return o
 }
@@ -247,5 +292,6 @@ var specification = porcupine.NondeterministicModel{
 
 func (r register) equal(o register) bool {
 	return r.content == o.content && r.progress == o.progress && r.decided == o.decided && r.rejected == o.rejected && r.overdue == o.overdue &&
-		r.over == o.over && r.reason == o.reason && maps.Equal(r.verdicts, o.verdicts) && maps.Equal(r.settled, o.settled)
+		r.over == o.over && r.reason == o.reason && r.receipt == o.receipt && r.conflict == o.conflict && r.closing == o.closing && r.absent == o.absent &&
+		maps.Equal(r.verdicts, o.verdicts) && maps.Equal(r.settled, o.settled)
 }

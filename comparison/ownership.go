@@ -106,7 +106,7 @@ func (t *trial) beginningOf(done evidence.Crossing) (before evidence.Crossing, f
 		if c.Seq >= done.Seq {
 			break
 		}
-		if c.Point == point && c.Process == done.Process && c.Operation == done.Operation && c.Fence == done.Fence && c.Reply != faults.Refuse {
+		if c.Point == point && c.Process == done.Process && c.Operation == done.Operation && c.Fence == done.Fence && !wentNowhere(c) {
 			before, found = c, true
 		}
 	}

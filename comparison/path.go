@@ -93,7 +93,7 @@ func (p *path) event(c evidence.Crossing) model.Event {
 	before := c.Point.When == faults.Before
 	switch {
 	case !owned:
-	case before && calls[c.Point.Boundary] != 0 && c.Reply != faults.Refuse:
+	case before && calls[c.Point.Boundary] != 0 && !wentNowhere(c):
 		event.What = calls[c.Point.Boundary]
 	case p.rounds:
 	case c.Point.Boundary == faults.Claim && !before:
@@ -218,8 +218,8 @@ func (p *path) window(match func(evidence.Crossing) bool, fact refund.Fact, from
 // where a process is about several runs at a time, so the next one about this run is it.
 func (p *path) after(i int) int {
 	before := p.crossings[i]
-	if before.Reply == faults.Refuse {
-		return -1 // it went nowhere, and what comes behind is another try
+	if wentNowhere(before) {
+		return -1 // what comes behind is another try
 	}
 	point := faults.Point{Boundary: before.Point.Boundary, When: faults.After}
 	for j := i + 1; j < len(p.crossings); j++ {
@@ -232,6 +232,9 @@ func (p *path) after(i int) int {
 	}
 	return -1
 }
+
+// wentNowhere tells whether a fault kept a message from its far side.
+func wentNowhere(c evidence.Crossing) bool { return c.Reply == faults.Refuse || c.Reply == faults.Drop }
 
 // laterDone tells whether another crossing that matches, and that was not taken, went through.
 func (p *path) laterDone(match func(evidence.Crossing) bool, from int) bool {

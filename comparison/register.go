@@ -8,7 +8,7 @@ import (
 
 // register is one operation as a sequence of calls sees it. What the engine does by itself, the proposal, the sends, the end,
 // happens between calls at instants that nobody names: the register holds what must have happened by now, and an answer that
-// needs more moves it on. It never moves back.
+// needs more moves it on. It never moves back: that an intent was recorded says no more than that somebody has approved.
 type register struct {
 	content  string // what the request id stands for; "" where nothing is stored
 	progress int
@@ -17,14 +17,24 @@ type register struct {
 	overdue  bool   // somebody was told that the deadline is over, so nothing can be accepted any more
 	over     refund.RunStatus
 	reason   refund.Code
+	receipt  string // refund id of the receipt that a CONFIRMED run shows
+	conflict bool   // the run is in a conflict, which nothing ends
+	closing  bool   // a person has settled by close
+	absent   string // settlement that presumed the refund absent last
 	verdicts map[string]ruling
-	settled  map[string]string // content by settlement id
+	settled  map[string]settling
 }
 
 // ruling is what a decision id stands for, and its one verdict.
 type ruling struct {
 	content string
 	verdict refund.VerdictCode
+}
+
+// settling is what a settlement id stands for, and whether it was taken or refused.
+type settling struct {
+	content string
+	taken   bool
 }
 
 // How far a run has come at least.
@@ -160,38 +170,60 @@ func (r register) judge(in question, out told) []register {
 	return []register{next}
 }
 
-// settle takes a refusal at any time: whether somebody owns the run at this instant is the engine's own business.
+// settle answers a person who settles. A refusal is permitted at any time, because whether somebody owns the run at this instant, or
+// could still learn more, is the engine's own business. Whether its id then stands for what was refused, as on Temporal, or may
+// be used again, as on the journal, is too. What was taken is never told as refused.
 func (r register) settle(in question, out answer) []register {
-	content, repeated := r.settled[in.id]
-	next := r
-	next.settled = maps.Clone(r.settled)
-	if next.settled == nil {
-		next.settled = map[string]string{}
-	}
-	next.settled[in.id] = in.content
-	takes := r.decided != "" && !r.rejected && r.over == "" && !repeated
-	next.progress = max(next.progress, approved)
+	known, repeated := r.settled[in.id]
+	same := known.content == in.content
 	switch {
-	case out.none && takes:
-		return append([]register{r}, next.concluded(in)...)
-	case out.none, out.code == string(refund.CodeSettlementRefused):
+	case repeated && out.none:
 		return []register{r}
+	case out.none:
+		return append(r.take(in), r, r.binds(in, false))
+	case out.code == string(refund.CodeSettlementRefused) && !repeated:
+		return []register{r, r.binds(in, false)}
+	case out.code == string(refund.CodeSettlementRefused):
+		return only(r, same && !known.taken)
 	case out.code != "": // DECISION_CONFLICT
-		return only(r, repeated && content != in.content)
+		return only(r, repeated && !same)
 	case repeated:
-		return only(r, content == in.content)
-	case takes:
-		return next.concluded(in)
+		return only(r, same && known.taken)
 	}
-	return nil
+	return r.take(in)
 }
 
-// concluded is what a settlement that was taken leaves: a receipt confirms, the rest decides nothing by itself.
-func (r register) concluded(in question) []register {
-	if in.kind == refund.SettleReceipt {
-		r.over, r.progress = refund.StatusConfirmed, ended
+func (r register) binds(in question, taken bool) register {
+	r.settled = maps.Clone(r.settled)
+	if r.settled == nil {
+		r.settled = map[string]settling{}
 	}
-	return []register{r}
+	r.settled[in.id] = settling{in.content, taken}
+	return r
+}
+
+// take is what a settlement leaves that was taken, nothing where it must not be: only what was approved and is not over is settled.
+// A receipt that proves this very refund confirms it. A close needs a provider that closes, and the run is never sent again. Absence
+// is presumed where nobody can close, of a run that is UNKNOWN and stays so. A conflict can only be annotated.
+func (r register) take(in question) []register {
+	if r.decided == "" || r.rejected || r.over != "" {
+		return nil
+	}
+	next := r.binds(in, true)
+	switch {
+	case in.kind == refund.SettlePresumedAbsent:
+		next.absent = in.id
+		next.conflict = r.conflict || in.closes // where there is a close it proves absence, and nothing but a conflict keeps a person from it
+	case r.conflict:
+		return nil
+	case in.kind == refund.SettleReceipt && in.proves:
+		next.over, next.receipt, next.progress = refund.StatusConfirmed, in.receipt, ended
+	case in.kind == refund.SettleClose && in.closes:
+		next.closing, next.progress = true, max(r.progress, unknown)
+	default:
+		return nil
+	}
+	return []register{next}
 }
 
 func (r register) read(out answer) []register {
@@ -199,10 +231,19 @@ func (r register) read(out answer) []register {
 		return []register{r}
 	}
 	progress := progressOf[out.status]
+	if out.intended {
+		progress = max(approved, min(r.progress, unknown))
+	}
 	next := r
 	next.progress = progress
 	switch {
-	case progress < r.progress, out.decision != r.decided:
+	case progress < r.progress, out.decision != r.decided, out.closing != r.closing, out.absent != r.absent:
+		return nil
+	case r.conflict && !out.conflict, out.conflict && out.status != refund.StatusUnknown:
+		return nil
+	case r.absent != "" && r.over == "" && out.status != refund.StatusUnknown:
+		return nil // nobody sends it again or asks about it: only a receipt can tell
+	case r.receipt != "" && out.receipt != r.receipt:
 		return nil
 	case r.over != "" && (out.status != r.over || r.reason != "" && out.reason != r.reason):
 		return nil
@@ -213,8 +254,9 @@ func (r register) read(out answer) []register {
 	case out.status == refund.StatusExpired && r.decided != "":
 		return nil
 	}
+	next.conflict = out.conflict
 	if out.status.Terminal() {
-		next.over, next.reason = out.status, out.reason
+		next.over, next.reason, next.receipt = out.status, out.reason, out.receipt
 	}
 	return []register{next}
 }

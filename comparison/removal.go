@@ -72,11 +72,12 @@ func removals(t *trial) []Removal {
 		}
 		add(n, ByApplication, "decision rule", "decision rule", "verdict "+string(code))
 	}
-	answered := func(code refund.Code) int {
-		return len(filter(t.Answers, func(a evidence.Answer) bool { return codeOf(a) == string(code) }))
+	answered := func(code refund.Code, verbs ...string) int {
+		return len(filter(t.answers(verbs...), func(a evidence.Answer) bool { return codeOf(a) == string(code) }))
 	}
-	add(answered(refund.CodeDecisionConflict), ByApplication, "decision rule", "decision id", "decision id with other content refused")
-	add(answered(refund.CodeKeyConflict), ByApplication, "intake", "digest", "request id with other parameters refused")
+	add(answered(refund.CodeDecisionConflict, "approve", "reject"), ByApplication, "decision rule", "decision id", "decision id with other content refused")
+	add(answered(refund.CodeDecisionConflict, "reconcile"), ByApplication, "settlement rule", "settlement id", "settlement id with other content refused")
+	add(answered(refund.CodeKeyConflict, "request"), ByApplication, "intake", "digest", "request id with other parameters refused")
 	add(len(filter(t.answers("request"), func(a evidence.Answer) bool { return replyOf(a).Existing })), ByEngine, recordParty(t.Trial.Engine), intakeKey(t.Trial.Engine), "request id seen before")
 	add(t.refusedWrites(), ByEngine, recordParty(t.Trial.Engine), recordKey(t.Trial.Engine), "write of a former owner refused")
 	return list
