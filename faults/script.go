@@ -119,9 +119,13 @@ type Step struct {
 	Decision   string   `json:"decision,omitempty"` // decision id
 	Point      Point    `json:"point,omitzero"`
 	Nth        int      `json:"nth,omitempty"`
-	Rule       string   `json:"rule,omitempty"`
-	Kind       string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line or clock
-	Answers    []string `json:"answers,omitempty"` // of model or provider
+	// Receipt names, of a settlement by receipt, the run whose entry in the provider's books is brought; empty is its own. IfAny
+	// leaves the settlement out where the books hold no such entry yet: a person brings what the provider issued, or nothing.
+	Receipt string   `json:"receipt,omitempty"`
+	IfAny   bool     `json:"if_any,omitempty"`
+	Rule    string   `json:"rule,omitempty"`
+	Kind    string   `json:"kind,omitempty"`    // of a settlement; which deadline: "decide", "commit", "retention" or "ownership"; which line or clock
+	Answers []string `json:"answers,omitempty"` // of model or provider
 	// RetryAfterMS is what an answer "busy" of the provider, or "status-429" of the model, asks for.
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 	OffsetMS     int64 `json:"offset_ms,omitempty"`
@@ -164,6 +168,9 @@ func (s Step) String() string {
 	}
 	if s.By != "" {
 		words = append(words, "by "+s.By)
+	}
+	if s.Receipt != "" {
+		words = append(words, "receipt="+s.Receipt)
 	}
 	if s.OffsetMS != 0 {
 		words = append(words, fmt.Sprintf("%d ms", s.OffsetMS))

@@ -169,7 +169,10 @@ func (t *trial) settle(ctx context.Context, s faults.Step) error {
 	}
 	args := []string{string(r.id), "--kind", s.Kind, "--by", s.By, "--reason", "settled by hand", "--settlement-id", s.Decision}
 	if refund.SettlementKind(s.Kind) == refund.SettleReceipt {
-		receipt, err := t.receipt(ctx, r.id)
+		receipt, err := t.receipt(ctx, s)
+		if s.IfAny && errors.Is(err, errNoEntry) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -181,21 +184,32 @@ func (t *trial) settle(ctx context.Context, s faults.Step) error {
 	return t.command(ctx, s, "reconcile", args)
 }
 
-// receipt is what a person finds in the provider's books and copies into the settlement.
-func (t *trial) receipt(ctx context.Context, id refund.OperationID) (string, error) {
-	world, err := t.world(ctx)
+var errNoEntry = errors.New("the provider's ledger has no entry to settle with")
+
+// receipt is what a person finds in the provider's books and copies into the settlement. Who may find nothing looks at the books as
+// they are; anybody else once no request is in flight.
+func (t *trial) receipt(ctx context.Context, s faults.Step) (string, error) {
+	r, err := t.runNamed(cmp.Or(s.Receipt, s.Run))
+	if err != nil {
+		return "", err
+	}
+	books := t.control.evidence
+	if s.IfAny {
+		books = t.control.books
+	}
+	world, err := t.world(ctx, books)
 	if err != nil {
 		return "", err
 	}
 	for _, entry := range world.Ledger {
-		if entry.OperationID == id {
+		if entry.OperationID == r.id {
 			text, err := json.Marshal(refund.Receipt{
 				RefundID: entry.RefundID, OperationID: entry.OperationID, Digest: entry.Digest, Order: entry.Order, Amount: entry.Amount, At: entry.At,
 			})
 			return string(text), err
 		}
 	}
-	return "", errors.New("the provider's ledger has no entry to settle with")
+	return "", errNoEntry
 }
 
 // export reads a run's durable facts; false when the engine knows no such run.

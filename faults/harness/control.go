@@ -125,6 +125,11 @@ func (c control) evidence(ctx context.Context) (world evidence.Provider, err err
 	if err := c.post(ctx, "/control/quiesce", map[string]any{"deadline_ms": signalWithin.Milliseconds()}); err != nil {
 		return world, err
 	}
+	return c.books(ctx)
+}
+
+// books reads the world as it is, whatever is in flight.
+func (c control) books(ctx context.Context) (world evidence.Provider, err error) {
 	content, err := c.call(ctx, http.MethodGet, "/control/evidence", nil)
 	if err != nil {
 		return world, err

@@ -187,7 +187,7 @@ func (t *trial) playAll(ctx context.Context, steps []faults.Step) error {
 func (t *trial) collect(ctx context.Context, record *evidence.Record) error {
 	// The world first: what it has to say against an engine must not be lost with an export that cannot be read.
 	var err error
-	record.Provider, err = t.world(ctx)
+	record.Provider, err = t.world(ctx, t.control.evidence)
 	record.Exports = evidence.Exports{}
 	for _, name := range t.order {
 		export, found, failed := t.export(ctx, t.runs[name].id)
@@ -201,10 +201,10 @@ func (t *trial) collect(ctx context.Context, record *evidence.Record) error {
 	return err
 }
 
-// world reads the outside world. Under the profile "local" orders, operations and ledger live in the journal's file, which
-// the provider's program reads, and only the bill and the notices at the provider's process.
-func (t *trial) world(ctx context.Context) (evidence.Provider, error) {
-	world, err := t.control.evidence(ctx)
+// world reads the outside world by the provider's books. Under the profile "local" orders, operations and ledger live in the
+// journal's file, which the provider's program reads, and only the bill and the notices at the provider's process.
+func (t *trial) world(ctx context.Context, books func(context.Context) (evidence.Provider, error)) (evidence.Provider, error) {
+	world, err := books(ctx)
 	if err != nil || t.cell.Profile != refund.ProfileLocal {
 		return world, err
 	}

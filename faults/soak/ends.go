@@ -37,6 +37,9 @@ func (d *draw) ends(r *run) faults.End {
 	if r.request.DecideMS == r.request.CommitMS && r.request.DecideMS != 0 {
 		end(refund.StatusExpired, "", 0)
 	}
+	if r.cancelled {
+		end(refund.StatusRejected, refund.CodeCancelled, 0)
+	}
 	if r.request.CommitMS != 0 {
 		end(refund.StatusRejected, refund.CodeApprovalExpired, 0)
 	}

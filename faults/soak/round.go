@@ -17,6 +17,8 @@ type Round struct {
 	Number  int
 	Refunds int
 	Faults  int // rules in the schedule; about half of them hit
+	// OwnServer tells that a trial can be given a server of its own, where its engine has one, to be killed.
+	OwnServer bool
 }
 
 // Name is the round's name in evidence and files.
@@ -60,6 +62,7 @@ const (
 	// budget's time-outs explain: an attempt of four seconds that nobody heard of again, and a timer that comes late.
 	quiet = 9_000
 	// stuck is the same for a run that should still go on. The pause before its next ask may have doubled up to 51 s while a line was cut.
+	// Who makes a trial smaller waits for that silence too: see Silence.
 	stuck = 60_000
 	// landed is how long a process that was let go must be silent before its late messages are taken to be out.
 	landed = 1_500
@@ -80,6 +83,7 @@ type draw struct {
 	plan     faults.Plan
 	expect   faults.Expectation
 	runs     []*run
+	asked    []*run // those that somebody has asked for already
 	clients  int
 	workers  []*worker
 	broken   []faults.Step // what ends a disturbance that has begun
@@ -91,7 +95,7 @@ type run struct {
 	request   faults.Step
 	decided   []string // decision ids that were used
 	rejects   bool     // somebody rejects
-	settles   bool     // a person settles
+	cancelled bool     // a client asks the engine to cancel it
 	undecided bool     // nobody decides
 }
 
@@ -159,5 +163,10 @@ func (d *draw) world() {
 	d.plan.World.Orders = d.orders
 	if d.Profile == refund.ProfileRetention && d.chance(50) {
 		d.plan.World.RetentionMS = remembered
+	}
+	// A worker that starts while its server is down ends by itself, as it should: its supervisor starts it again. The harness has no
+	// supervisor, so in a round whose server is killed no worker is: none has to be replaced.
+	if d.Engine == temporal && d.chance(15) {
+		d.plan.World.OwnServer = d.OwnServer
 	}
 }

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"slices"
 
 	"refundlab/faults"
 	"refundlab/refund"
@@ -18,12 +19,14 @@ type place struct {
 	onlyBefore    bool
 }
 
-// messages to far sides over HTTP, completions to Temporal's server, and transactions of the journal.
+// messages to far sides over HTTP, completions to Temporal's server, and transactions of the journal. A message that is held goes
+// out when others have overtaken it.
 var (
-	message    = []faults.Action{faults.Delay, faults.Refuse}
-	completion = []faults.Action{faults.Delay, faults.Refuse, faults.Duplicate}
-	lost       = []faults.Action{faults.Lose}
-	lostOrLate = []faults.Action{faults.Lose, faults.Delay}
+	message     = []faults.Action{faults.Delay, faults.Refuse, faults.Drop, faults.Hold}
+	completion  = []faults.Action{faults.Delay, faults.Refuse, faults.Drop, faults.Duplicate}
+	transaction = []faults.Action{faults.Delay, faults.Refuse}
+	lost        = []faults.Action{faults.Lose}
+	lostOrLate  = []faults.Action{faults.Lose, faults.Delay}
 )
 
 const handrolled = "handrolled"
@@ -35,7 +38,7 @@ var places = []place{
 	{boundary: faults.ProviderCall, weight: 8, most: 10, before: message, after: lostOrLate},
 	{boundary: faults.LookupCall, weight: 3, most: 6, before: message, after: lostOrLate},
 	{boundary: faults.CloseCall, weight: 3, most: 3, before: message, after: lostOrLate},
-	{boundary: faults.NoticeCall, weight: 2, most: 10, before: append(message, faults.Duplicate), after: lostOrLate},
+	{boundary: faults.NoticeCall, weight: 2, most: 10, before: append(slices.Clone(message), faults.Duplicate), after: lostOrLate},
 	{boundary: faults.Proposal, weight: 3, engine: temporal, most: 12, before: completion, after: lost},
 	{boundary: faults.Intent, weight: 4, engine: temporal, most: 10, before: completion, after: lost},
 	{boundary: faults.Observed, weight: 3, engine: temporal, most: 4, before: completion, after: lost},
@@ -43,14 +46,14 @@ var places = []place{
 	{boundary: faults.Notified, weight: 2, engine: temporal, most: 10, before: completion, after: lost},
 	{boundary: faults.Finish, weight: 2, engine: temporal, most: 10, before: completion, after: lost},
 	{boundary: faults.WorkflowTask, weight: 3, engine: temporal, most: 20, before: completion, after: lost},
-	{boundary: faults.Proposal, weight: 3, engine: handrolled, most: 12, before: message, after: lost},
-	{boundary: faults.Intent, weight: 4, engine: handrolled, most: 10, before: message, after: lost},
-	{boundary: faults.Observed, weight: 3, engine: handrolled, most: 4, before: message, after: lost},
-	{boundary: faults.Outcome, weight: 6, engine: handrolled, most: 10, before: message, after: lost},
-	{boundary: faults.Notified, weight: 2, engine: handrolled, most: 10, before: message, after: lost},
-	{boundary: faults.ModelBudget, weight: 2, engine: handrolled, most: 12, before: message, after: lost},
+	{boundary: faults.Proposal, weight: 3, engine: handrolled, most: 12, before: transaction, after: lost},
+	{boundary: faults.Intent, weight: 4, engine: handrolled, most: 10, before: transaction, after: lost},
+	{boundary: faults.Observed, weight: 3, engine: handrolled, most: 4, before: transaction, after: lost},
+	{boundary: faults.Outcome, weight: 6, engine: handrolled, most: 10, before: transaction, after: lost},
+	{boundary: faults.Notified, weight: 2, engine: handrolled, most: 10, before: transaction, after: lost},
+	{boundary: faults.ModelBudget, weight: 2, engine: handrolled, most: 12, before: transaction, after: lost},
 	{boundary: faults.Claim, weight: 3, engine: handrolled, most: 25},
-	{boundary: faults.Renewal, weight: 2, engine: handrolled, most: 3, before: message, after: lost},
+	{boundary: faults.Renewal, weight: 2, engine: handrolled, most: 3, before: transaction, after: lost},
 	{boundary: faults.StoreCommit, weight: 2, engine: handrolled, most: 25, holdsStore: true, onlyBefore: true},
 }
 
@@ -63,6 +66,9 @@ var atProvider = []place{
 // schedule draws the rules, each with what is done about it once it has hit.
 func (d *draw) schedule() {
 	d.plan.Reactions = map[string][]faults.Step{}
+	if d.plan.World.OwnServer {
+		d.killServer()
+	}
 	for range d.Faults {
 		switch lot := d.IntN(100); {
 		case lot < 30:
@@ -80,8 +86,11 @@ func (d *draw) schedule() {
 	}
 }
 
+// nextRule is the name of the next rule.
+func (d *draw) nextRule() string { return fmt.Sprintf("f%02d", len(d.plan.Schedule)+1) }
+
 func (d *draw) rule(r faults.Rule, reaction ...faults.Step) {
-	r.Name = fmt.Sprintf("f%02d", len(d.plan.Schedule)+1)
+	r.Name = d.nextRule()
 	d.plan.Schedule = append(d.plan.Schedule, r)
 	if len(reaction) > 0 {
 		d.plan.Reactions[r.Name] = reaction
@@ -115,14 +124,19 @@ func (d *draw) crosses(b faults.Boundary) bool {
 }
 
 func (d *draw) side(p place) faults.When {
-	if p.onlyBefore || d.chance(50) {
+	if p.onlyBefore {
 		return faults.Before
 	}
-	return faults.After
+	return d.either()
 }
 
-// unfated is a worker that no signal is meant for yet, or nil.
+func (d *draw) either() faults.When { return pick(d, []faults.When{faults.Before, faults.After}) }
+
+// unfated is a worker that no signal is meant for yet, or nil. In a round whose server is killed there is none.
 func (d *draw) unfated(initial bool) *worker {
+	if d.plan.World.OwnServer {
+		return nil
+	}
 	var list []*worker
 	for _, w := range d.workers {
 		if !w.fated && (w.initial || !initial) {
@@ -142,6 +156,17 @@ func (d *draw) replacement() faults.Step {
 	name := fmt.Sprintf("w%d", len(d.workers)+1)
 	d.workers = append(d.workers, &worker{name: name})
 	return faults.Step{Do: faults.DoStart, Process: name}
+}
+
+// killServer kills the trial's own server while any worker stands somewhere, and starts it again on its file, at once or when everybody
+// has noticed. Once: a server that is down cannot be killed.
+func (d *draw) killServer() {
+	p := d.place()
+	back := []faults.Step{{Do: faults.DoRestart, Process: faults.LineServer}}
+	if d.chance(50) {
+		back = append([]faults.Step{{Do: faults.DoPass, OffsetMS: pick(d, []int64{500, 2_000, 5_000})}}, back...)
+	}
+	d.rule(faults.Rule{Point: faults.Point{Boundary: p.boundary, When: d.side(p)}, Nth: 1 + d.IntN(p.most), Action: faults.Kill, Victim: faults.LineServer}, back...)
 }
 
 func (d *draw) kill() {
@@ -241,10 +266,24 @@ func (d *draw) message(r faults.Rule, actions []faults.Action) {
 	if len(actions) == 0 {
 		return
 	}
-	if r.Action = pick(d, actions); r.Action == faults.Delay {
+	switch r.Action = pick(d, actions); r.Action {
+	case faults.Delay:
 		r.DelayMS = pick(d, []int64{200, 1_000, 2_000, 3_000, 5_000})
+	case faults.Hold:
+		d.rule(r, d.overtaken(r)...)
+		return
 	}
 	d.rule(r)
+}
+
+// overtaken lets a message that is held go on when one or two that came later have been answered, of the same sender where the rule names
+// one, or when none comes any more. As many stood there before as the rule counts, and the held one is not answered.
+func (d *draw) overtaken(r faults.Rule) []faults.Step {
+	answered := faults.Point{Boundary: r.Point.Boundary, When: faults.After}
+	return []faults.Step{
+		{Do: faults.DoAwait, Process: r.Process, Point: answered, Nth: r.Nth + d.IntN(2), QuietMS: quiet},
+		{Do: faults.DoRelease, Rule: d.nextRule()},
+	}
 }
 
 // mayFail lets some clients be killed, or cut off from what they asked for.

@@ -13,8 +13,11 @@ const wave = 8
 // waiting is how long a person's command waits for its verdict: longer than any recovery.
 const waiting = "40s"
 
-// people who may decide. The requester is alice.
-var people = []string{"bob", "carol", "dave", "erin"}
+// people who may decide, and who settle. The requester is alice.
+var (
+	people   = []string{"bob", "carol", "dave", "erin"}
+	settlers = []string{"dora", "ed"}
+)
 
 // script plays the refunds in waves: all are asked for, some of them impatiently, then decided, and while they are sent the next
 // wave is asked for. In between the world is disturbed.
@@ -27,16 +30,20 @@ func (d *draw) script() {
 		runs := d.runs[begin:min(begin+wave, len(d.runs))]
 		d.disturb()
 		d.ask(runs, true)
+		d.asked = d.runs[:begin+len(runs)]
 		for _, r := range runs {
 			d.decide(r)
 			if d.chance(15) {
 				d.merchant()
 			}
 			if d.chance(30) {
-				d.read(pick(d, d.runs[:begin+len(runs)]))
+				d.read(pick(d, d.asked))
 			}
-			if d.chance(8) {
-				d.settle(pick(d, d.runs[:begin+len(runs)]))
+			if d.chance(15) {
+				d.settle(pick(d, d.asked))
+			}
+			if d.Engine == temporal && d.chance(6) { // the journal has no cancellation
+				d.cancel(pick(d, d.asked))
 			}
 		}
 		d.mend()
@@ -56,6 +63,11 @@ func (d *draw) script() {
 	// Who was told that a frozen worker holds the store says it once more; to everybody else it says the same as before.
 	for _, name := range last {
 		d.say(faults.Step{Do: faults.DoJoin, Process: name})
+	}
+	for _, r := range d.runs { // by now some are UNKNOWN, and the books hold what has come of others
+		if d.chance(20) {
+			d.settle(r)
+		}
 	}
 	for _, r := range d.runs {
 		if !r.undecided {
@@ -152,14 +164,48 @@ func (d *draw) decision(r *run, verb faults.Verb, person string) {
 
 func (d *draw) read(r *run) { d.background(faults.Step{Do: faults.DoStatus, Run: r.name}) }
 
-// settle lets a person settle a run, whatever has become of it: most times there is nothing to settle, and that is said.
+// settle lets a person settle a run, whatever has become of it: most times there is nothing to settle, and that is said. The person
+// does what the profile offers, or what it does not, or brings a receipt: the run's own, or by mistake another's. Some say it twice,
+// and some are heard with something else under the same id.
 func (d *draw) settle(r *run) {
-	kind := refund.SettlePresumedAbsent
+	kinds := []refund.SettlementKind{refund.SettlePresumedAbsent, refund.SettleClose}
 	if d.promises.Close {
-		kind = refund.SettleClose
+		kinds[0], kinds[1] = kinds[1], kinds[0]
 	}
-	r.settles = true
-	d.background(faults.Step{Do: faults.DoSettle, Run: r.name, By: "dora", Kind: string(kind), Decision: fmt.Sprintf("s%d", d.IntN(2))})
+	step := faults.Step{Do: faults.DoSettle, Run: r.name, By: pick(d, settlers), Kind: string(kinds[0]), Decision: fmt.Sprintf("s%d", 1+d.IntN(2))}
+	switch lot := d.IntN(100); {
+	case lot < 35:
+		step.Kind, step.IfAny = string(refund.SettleReceipt), true
+		if d.chance(30) {
+			step.Receipt = pick(d, d.asked).name
+		}
+	case lot < 45:
+		step.Kind = string(kinds[1])
+	}
+	name := d.background(step)
+	if d.chance(12) {
+		d.rule(faults.Rule{Point: faults.Point{Boundary: faults.CallerReply, When: d.either()}, Nth: 1, Process: name, Action: faults.Kill})
+	}
+	if d.chance(30) {
+		d.background(step)
+	}
+	if d.chance(25) {
+		switch d.IntN(3) {
+		case 0:
+			step.By = settlers[0] + settlers[1] // neither of them
+		case 1:
+			step.Args = []string{"--reason", "settled by somebody who knows better"}
+		default:
+			step.Kind, step.IfAny, step.Receipt = string(pick(d, kinds)), false, ""
+		}
+		d.background(step)
+	}
+}
+
+// cancel asks the engine to cancel a run, whatever has become of it.
+func (d *draw) cancel(r *run) {
+	r.cancelled = true
+	d.background(faults.Step{Do: faults.DoCancel, Run: r.name})
 }
 
 // merchant changes an order, or what stands between it and the world.

@@ -3,6 +3,7 @@ package soak
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"refundlab/faults"
 )
@@ -50,6 +51,16 @@ func (s Shrinker) earlier(trial faults.Saved) faults.Saved {
 		}
 	}
 	return trial
+}
+
+// Silence is the longest that a step of a plan lets a run be silent before it takes it to be at rest. A trial with a run that never ends
+// takes at least that long.
+func Silence(p faults.Plan) time.Duration {
+	var longest int64
+	for _, s := range p.Steps() {
+		longest = max(longest, s.QuietMS, s.StuckMS)
+	}
+	return time.Duration(longest) * time.Millisecond
 }
 
 func size(p faults.Plan) int { return len(p.Schedule) + len(p.Steps()) }
@@ -150,7 +161,7 @@ func stepsBy(p faults.Plan, name func(faults.Step) string) []*unit {
 }
 
 // without is the trial without some of its units, and without what then speaks of nothing: joins of clients that are not there,
-// rules that could hit only them, ends of runs that nobody asks for.
+// receipts of runs that nobody asks for, rules that could hit only such clients, ends of such runs.
 func without(trial faults.Saved, gone []*unit) faults.Saved {
 	rules, steps := map[string]bool{}, map[int]bool{}
 	for _, u := range gone {
@@ -170,7 +181,8 @@ func without(trial faults.Saved, gone []*unit) faults.Saved {
 	}
 	p.Script = nil
 	for i, s := range trial.Plan.Script {
-		if !steps[i] && !(s.Do == faults.DoJoin && absent[s.Process]) {
+		joinsNobody, bringsNothing := s.Do == faults.DoJoin && absent[s.Process], s.Receipt != "" && !asked[s.Receipt]
+		if !steps[i] && !joinsNobody && !bringsNothing {
 			p.Script = append(p.Script, s)
 		}
 	}

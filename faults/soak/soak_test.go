@@ -2,9 +2,11 @@ package soak
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +26,7 @@ func rounds() []Round {
 	var list []Round
 	for _, engine := range []string{temporal, handrolled} {
 		for number := range 60 {
-			list = append(list, Round{Engine: engine, Profile: ProfileOf(engine, 7, number), Seed: 7, Number: number, Refunds: 40, Faults: 25})
+			list = append(list, Round{Engine: engine, Profile: ProfileOf(engine, 7, number), Seed: 7, Number: number, Refunds: 40, Faults: 25, OwnServer: true})
 		}
 	}
 	return list
@@ -34,7 +36,7 @@ func TestTheSameSeedDrawsTheSameTrialAndAnotherAnother(t *testing.T) {
 	r := rounds()[0]
 	first, again := drawn(t, r), drawn(t, r)
 	require.Equal(t, first, again)
-	for _, other := range []Round{{r.Engine, r.Profile, 8, r.Number, 40, 25}, {r.Engine, r.Profile, 7, r.Number + 1, 40, 25}, {handrolled, r.Profile, 7, r.Number, 40, 25}} {
+	for _, other := range []Round{{r.Engine, r.Profile, 8, r.Number, 40, 25, true}, {r.Engine, r.Profile, 7, r.Number + 1, 40, 25, true}, {handrolled, r.Profile, 7, r.Number, 40, 25, true}} {
 		require.NotEqual(t, drawn(t, r).Plan, drawn(t, other).Plan)
 	}
 }
@@ -56,8 +58,16 @@ func TestADrawnTrialBreaksNoRuleOfTheHarness(t *testing.T) {
 		promises, err := refund.ProfileNamed(r.Profile)
 		require.NoError(t, err)
 		clients, signalled := map[string]bool{}, map[string]bool{}
-		workers := map[string]bool{}
+		workers, asked := map[string]bool{}, map[string]bool{}
 		for _, s := range trial.Plan.Steps() {
+			asked[s.Run] = asked[s.Run] || s.Do == faults.DoRequest
+			if s.Receipt != "" {
+				require.True(t, asked[s.Receipt], "the receipt of %s, which nobody has asked for yet, is looked for", s.Receipt)
+			}
+			if s.Do == faults.DoSettle && s.Kind == string(refund.SettleReceipt) {
+				require.True(t, s.IfAny, "whether there is a receipt, the lot cannot know")
+			}
+			require.False(t, s.Do == faults.DoCancel && r.Engine == handrolled, "the journal has no cancellation")
 			if s.Background {
 				require.False(t, clients[s.Process], "client %s stands twice", s.Process)
 				clients[s.Process] = true
@@ -72,15 +82,23 @@ func TestADrawnTrialBreaksNoRuleOfTheHarness(t *testing.T) {
 			if victim == "" {
 				victim = rule.Process
 			}
-			if (rule.Action == faults.Kill || rule.Action == faults.Freeze) && victim != "provider" {
+			if trial.Plan.World.OwnServer {
+				require.False(t, workers[victim] && (rule.Action == faults.Kill || rule.Action == faults.Freeze), "a worker that starts while the server is down ends by itself")
+			}
+			if rule.Action == faults.Hold {
+				reaction := trial.Plan.Reactions[rule.Name]
+				require.Equal(t, faults.Step{Do: faults.DoRelease, Rule: rule.Name}, reaction[len(reaction)-1])
+				require.NotEqual(t, faults.ProviderCommit, rule.Point.Boundary, "who stands there keeps the others out, and none could overtake")
+			}
+			if (rule.Action == faults.Kill || rule.Action == faults.Freeze) && victim != "provider" && victim != faults.LineServer {
 				require.False(t, signalled[victim], "%s is hit twice, and a dead process cannot be", victim)
 				signalled[victim] = true
 				require.True(t, workers[victim] || clients[victim], victim)
 			}
-			if rule.Victim != "" {
+			if rule.Victim != "" && rule.Victim != faults.LineServer {
 				require.Contains(t, []string{"a", "b", "c"}, rule.Victim, "a worker that has not started yet cannot be hit at the provider")
 			}
-			if rule.Action == faults.Kill && (workers[victim] || victim == "provider") || rule.Action == faults.Freeze {
+			if rule.Action == faults.Kill && (workers[victim] || victim == "provider" || victim == faults.LineServer) || rule.Action == faults.Freeze {
 				require.NotEmpty(t, trial.Plan.Reactions[rule.Name], "somebody must go on after %s", rule.Name)
 			}
 			if rule.Action == faults.Duplicate && (rule.Point.Boundary == faults.ProviderCall || rule.Point.Boundary == faults.ProviderRecv) {
@@ -103,14 +121,31 @@ func TestTheLotReachesEverythingThatIsAskedOfASoak(t *testing.T) {
 			if rule.Process == "provider" && rule.Action == faults.Kill && rule.Victim == "" {
 				seen["provider killed"]++
 			}
+			if rule.Victim == faults.LineServer {
+				require.True(t, trial.Plan.World.OwnServer, "the one that trials share is nobody's to kill")
+				seen["server killed"]++
+			}
+			if strings.HasPrefix(rule.Process, "settle-") {
+				seen["settler killed"]++
+			}
 			if strings.HasPrefix(rule.Process, "request-") || strings.HasPrefix(rule.Process, "approve-") {
 				seen["client broken"]++
 			}
 		}
-		decisions := map[string]bool{}
+		decisions, settled := map[string]bool{}, map[string]string{}
 		for _, s := range trial.Plan.Script {
 			seen[string(s.Do)]++
 			seen[string(s.Do)+" "+s.Kind]++
+			if s.Do == faults.DoSettle {
+				seen["settle with other's "+s.Kind] += map[bool]int{true: 1}[s.Receipt != "" && s.Receipt != s.Run]
+				content := fmt.Sprint(s.By, s.Kind, s.Receipt, s.Args)
+				if before, known := settled[s.Run+s.Decision]; known && before == content {
+					seen["a settlement id again"]++
+				} else if known {
+					seen["a settlement id for something else"]++
+				}
+				settled[s.Run+s.Decision] = content
+			}
 			if s.By == "alice" {
 				seen["the requester decides"]++
 			}
@@ -125,10 +160,10 @@ func TestTheLotReachesEverythingThatIsAskedOfASoak(t *testing.T) {
 	}
 	for _, what := range []string{
 		"full", "retention", "lenient", "lookup", "stale", "opaque", "local",
-		"kill", "freeze", "delay", "lose", "duplicate", "refuse", "abort", "provider killed", "client broken",
-		"request", "approve", "reject", "status", "settle", "order-version", "model", "provider", "catch-up", "cut", "silence", "restore",
+		"kill", "freeze", "delay", "lose", "duplicate", "refuse", "abort", "drop", "hold", "provider killed", "server killed", "client broken", "settler killed",
+		"request", "approve", "reject", "status", "settle close", "settle presumed-absent", "settle receipt", "settle with other's receipt", "cancel", "order-version", "model", "provider", "catch-up", "cut", "silence", "restore",
 		"clock host", "clock process",
-		"the requester decides", "a decision id again",
+		"the requester decides", "a decision id again", "a settlement id again", "a settlement id for something else",
 	} {
 		require.NotZero(t, seen[what], what)
 	}
@@ -191,7 +226,7 @@ func TestATrialShrinksToTheFaultAndTheRefundThatMatter(t *testing.T) {
 	require.GreaterOrEqual(t, len(trial.Plan.Schedule), 20)
 	var rule faults.Rule
 	for _, r := range trial.Plan.Schedule { // one that needs no client
-		if len(trial.Plan.Reactions[r.Name]) > 0 {
+		if len(trial.Plan.Reactions[r.Name]) > 0 && r.Process != "" {
 			rule = r
 		}
 	}
@@ -230,6 +265,21 @@ func TestATrialShrinksToTheFaultAndTheRefundThatMatter(t *testing.T) {
 	story := Story(small)
 	require.Contains(t, story, "asks for refund r17")
 	require.Contains(t, story, "meanwhile\n  "+rule.Name+": when "+rule.Process+" stands")
+}
+
+func TestWhoBringsTheReceiptOfARunThatIsGoneIsGoneToo(t *testing.T) {
+	trial := faults.Saved{Plan: faults.Plan{Script: []faults.Step{
+		{Do: faults.DoRequest, Process: "ask-1", Run: "r1"}, {Do: faults.DoRequest, Process: "ask-2", Run: "r2"},
+		{Do: faults.DoSettle, Process: "dora", Run: "r1", Kind: string(refund.SettleReceipt), Receipt: "r2"},
+	}}}
+	small := without(trial, []*unit{{steps: []int{1}}})
+	require.Equal(t, trial.Plan.Script[:1], small.Plan.Script)
+}
+
+func TestTheSilenceOfADrawnTrialIsThatOfARunThatShouldGoOn(t *testing.T) {
+	for _, r := range rounds() {
+		require.Equal(t, stuck*time.Millisecond, Silence(drawn(t, r).Plan))
+	}
 }
 
 func must(text []byte, err error) []byte {

@@ -91,12 +91,24 @@ func sentence(s faults.Step) string {
 	case faults.DoStatus:
 		return fmt.Sprintf("%s reads the status of %s", s.Process, s.Run)
 	case faults.DoSettle:
-		return fmt.Sprintf("%s settles %s by %s as %s", s.By, s.Run, s.Kind, s.Decision)
+		text := fmt.Sprintf("%s settles %s by %s as %s", s.By, s.Run, s.Kind, s.Decision)
+		if s.Receipt != "" {
+			text += ", with the receipt of " + s.Receipt
+		}
+		if s.IfAny {
+			text += ", if there is one"
+		}
+		return strings.Join(append([]string{text}, s.Args...), " ")
+	case faults.DoCancel:
+		return fmt.Sprintf("%s asks to cancel %s", s.Process, s.Run)
 	case faults.DoJoin:
 		return "until " + s.Process + " has ended"
 	case faults.DoAwait:
 		return strings.Join(strings.Fields(fmt.Sprintf("until %s %s has come %s %s (%d)", s.Process, s.Run, s.Point.When, s.Point.Boundary, max(s.Nth, 1))), " ")
 	case faults.DoPass:
+		if s.Kind == "" {
+			return fmt.Sprintf("for %d ms nothing is done", s.OffsetMS)
+		}
 		return strings.TrimSpace(fmt.Sprintf("until the time of %s %s is over", s.Kind, s.Run))
 	case faults.DoRest:
 		return "until everything is at rest"
