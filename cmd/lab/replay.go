@@ -109,7 +109,7 @@ func (f *replayFlags) replay(ctx context.Context, trial faults.Saved, out, log i
 		}
 	}()
 	var plays []replayed
-	passed, invariant := 0, ""
+	passed, invariant, took := 0, "", time.Duration(0)
 	for n := range f.times {
 		record, judged := b.playSaved(ctx, trial)
 		if ctx.Err() != nil {
@@ -126,7 +126,9 @@ func (f *replayFlags) replay(ctx context.Context, trial faults.Saved, out, log i
 		if judged.Verdict == comparison.Pass || judged.Verdict == comparison.NotApplicable {
 			passed++
 		}
-		invariant = cmp.Or(invariant, violated(judged))
+		if broken := violated(judged); invariant == "" && broken != "" {
+			invariant, took = broken, record.Trial.EndedAt.Sub(record.Trial.StartedAt)
+		}
 		if !f.json {
 			tellPlay(out, n+1, trial, play)
 		}
@@ -140,7 +142,7 @@ func (f *replayFlags) replay(ctx context.Context, trial faults.Saved, out, log i
 	}
 	if f.shrink > 0 && invariant != "" {
 		file := filepath.Join(dir, "minimal.json")
-		smallest, err := b.shrink(ctx, trial, invariant, shrinking{f.shrink, 3}, file, log)
+		smallest, err := b.shrink(ctx, trial, invariant, shrinking{f.shrink, 3, took}, file, log)
 		if err != nil {
 			return err
 		}

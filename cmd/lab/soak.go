@@ -45,14 +45,16 @@ func soakCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "soak",
 		Short: "Play refunds, people, clients and faults drawn by lot, for minutes, and judge every round",
-		Long: `Play rounds for so many minutes on each engine. A round is a trial that the seed and its number draw: dozens of refunds over few
-orders that do not bear them all, three workers, people who compete, clients who say everything again, and faults of every kind.
+		Long: `Play rounds for so many minutes on each engine. A round is a trial that the seed and its number draw: --refunds refunds over few
+orders of their own that do not bear them all, three workers, people who compete, clients who say everything again, and faults of every kind.
 Each round's plan is saved before it is played. Every invariant is judged afterwards, and the history of the clients' calls.
 
 The first round that violates an invariant ends the soak: its evidence is kept, and its plan is made smaller for as long as
 --shrink says, written to a file, and told as a sequence. "lab replay FILE" plays any plan again.
 
-A soak of both engines and all profiles, by time and not by --rounds, that passes writes report/soak.json and REPORT.md; any soak leaves soak.json in its directory.
+A soak of both engines and all profiles that goes on for 5 minutes or more, with --refunds and --faults left as they are and without
+--rounds, writes report/soak.json and REPORT.md, whether it passes or fails. Any other leaves both alone. Each leaves soak.json in its
+directory.
 Exit status 1 where a round violates an invariant or did not take place as planned.`,
 		Example: `  go run ./cmd/lab soak --seed 7 --minutes 30
   go run ./cmd/lab soak --engine handrolled --profile full --minutes 2 --jobs 2`,
@@ -68,11 +70,11 @@ Exit status 1 where a round violates an invariant or did not take place as plann
 	flags.StringVar(&f.engine, "engine", "", "only this engine: temporal or handrolled")
 	flags.StringVar(&f.profile, "profile", "", "only this provider profile (default: drawn for each round, full most often)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of every draw")
-	flags.Float64Var(&f.minutes, "minutes", 5, "how long rounds are begun; both engines at the same time")
+	flags.Float64Var(&f.minutes, "minutes", soakMinutes, "how long rounds are begun; both engines at the same time")
 	flags.IntVar(&f.rounds, "rounds", 0, "end after so many rounds on each engine; 0: only --minutes counts")
 	flags.IntVar(&f.first, "first", 1, "number of the first round")
-	flags.IntVar(&f.refunds, "refunds", 40, "in each round")
-	flags.IntVar(&f.faults, "faults", 24, "rules drawn for each round, beside those that hit clients; about half of them hit")
+	flags.IntVar(&f.refunds, "refunds", soakRefunds, "in each round")
+	flags.IntVar(&f.faults, "faults", soakFaults, "rules drawn for each round, beside those that hit clients; about half of them hit")
 	flags.IntVar(&f.jobs, "jobs", 3, "rounds at a time, on each engine")
 	flags.BoolVar(&f.goOn, "go-on", false, "play to the end although a round has violated an invariant; the first one is made smaller then")
 	flags.DurationVar(&f.shrink, "shrink", 10*time.Minute, "how long a round that fails is made smaller; 0 leaves it as it is")
@@ -135,6 +137,7 @@ type failure struct {
 	invariant string
 	plan      string
 	open      int // its place among the open rounds
+	took      time.Duration
 }
 
 func (f *soakFlags) run(ctx context.Context, out, log io.Writer) (err error) {
@@ -221,6 +224,7 @@ func (s *soaker) hasFailed() bool {
 func (s *soaker) round(ctx context.Context, number int) error {
 	round := soak.Round{
 		Engine: s.sum.Engine, Profile: refund.ProfileName(s.profile), Seed: s.seed, Number: number, Refunds: s.refunds, Faults: s.faults,
+		OwnServer: s.bench.lab.Engines[s.sum.Engine].Server != nil,
 	}
 	if round.Profile == "" {
 		round.Profile = soak.ProfileOf(round.Engine, s.seed, number)
@@ -249,7 +253,7 @@ func (s *soaker) round(ctx context.Context, number int) error {
 	defer s.mu.Unlock()
 	comparison.AddRound(&s.sum, record, judged, plan)
 	if invariant := violated(judged); invariant != "" && s.failed == nil {
-		s.failed = &failure{round, invariant, plan, len(s.sum.Open) - 1}
+		s.failed = &failure{round, invariant, plan, len(s.sum.Open) - 1, record.Trial.EndedAt.Sub(record.Trial.StartedAt)}
 	}
 	s.tell(number, record, judged)
 	return nil
@@ -297,11 +301,24 @@ func (s *soaker) explain(ctx context.Context) (string, error) {
 	smaller := filepath.Join("minimal", s.sum.Engine, s.failed.round.Name()+".json")
 	file := filepath.Join(s.dir, smaller)
 	fmt.Fprintf(s.log, "making round %d smaller by %s, for at most %s\n", s.failed.round.Number, s.failed.invariant, s.shrink)
-	if trial, err = s.bench.shrink(ctx, trial, s.failed.invariant, shrinking{s.shrink, max(2, s.jobs)}, file, s.log); err != nil {
+	if trial, err = s.bench.shrink(ctx, trial, s.failed.invariant, shrinking{s.shrink, max(2, s.jobs), s.failed.took}, file, s.log); err != nil {
 		return "", err
 	}
 	s.sum.Open[s.failed.open].Minimal = smaller
 	return fmt.Sprintf("\n%s is violated by\n\n%s\nplay it again with\n  go run ./cmd/lab replay %s\n", s.failed.invariant, soak.Story(trial), file), nil
+}
+
+// The sizes of a round, and the minutes, of a soak that stands in the report. Whoever asks for less looks for something else.
+const (
+	soakMinutes = 5.0
+	soakRefunds = 40
+	soakFaults  = 24
+)
+
+// whole tells whether a soak is the instrument's own, and stands in the report whatever it found: a result is not kept because it is
+// the nicer one.
+func (f *soakFlags) whole() bool {
+	return f.engine == "" && f.profile == "" && f.rounds == 0 && f.minutes >= soakMinutes && f.refunds == soakRefunds && f.faults == soakFaults
 }
 
 // publish writes the result, and prints it or its summary.
@@ -317,7 +334,7 @@ func (f *soakFlags) publish(result evidence.Soak, dir string, stories []string, 
 	for _, e := range result.Engines {
 		open += len(e.Open)
 	}
-	if f.engine == "" && f.profile == "" && f.rounds == 0 && open == 0 {
+	if f.whole() {
 		if err := publishInstrument("soak", result); err != nil {
 			return err
 		}

@@ -97,10 +97,12 @@ func violates(judged comparison.Judged, invariant string) bool {
 	return judged.Verdict == comparison.Fail && slices.ContainsFunc(judged.Findings, func(f comparison.Finding) bool { return f.Check == invariant })
 }
 
-// fails plays copies of a trial side by side and tells whether any of them violates the invariant; the others are then given up.
-func (b *bench) fails(ctx context.Context, trial faults.Saved, invariant string, copies int) bool {
+// fails plays copies of a trial side by side and tells whether any of them violates the invariant, and how long that one took; the
+// others are then given up.
+func (b *bench) fails(ctx context.Context, trial faults.Saved, invariant string, copies int) (took time.Duration, failed bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	began := time.Now()
 	var plays sync.WaitGroup
 	for range copies {
 		plays.Go(func() {
@@ -111,7 +113,7 @@ func (b *bench) fails(ctx context.Context, trial faults.Saved, invariant string,
 		})
 	}
 	plays.Wait()
-	return errors.Is(context.Cause(ctx), errFails)
+	return time.Since(began), errors.Is(context.Cause(ctx), errFails)
 }
 
 // errFails ends the plays of a candidate of which one has failed.

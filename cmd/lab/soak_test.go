@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"refundlab/comparison"
 	"refundlab/evidence"
 	"refundlab/faults"
+	"refundlab/faults/soak"
 	"refundlab/refund"
 )
 
@@ -151,6 +153,79 @@ func TestATrialThatFailsIsShrunkToWhatFails(t *testing.T) {
 	require.Empty(t, smallest.Plan.Schedule)
 	require.Len(t, smallest.Expect.Runs, 1)
 	require.Contains(t, smallest.Expect.Runs, "r2")
+}
+
+// A run that nobody works on is found out by silence alone, in each smaller trial again.
+func TestATrialWithARunThatNeverEndsIsShrunk(t *testing.T) {
+	trial := faults.Saved{Format: faults.SavedFormat, Engine: "handrolled", Name: "stuck", Plan: faults.Plan{
+		Profile:  "full",
+		World:    faults.World{Orders: []faults.Order{{ID: "o-1", Currency: "EUR", Captured: 90_000, Version: 1}}},
+		Script:   []faults.Step{{Do: faults.DoStart, Process: "a"}, {Do: faults.DoKill, Process: "a"}},
+		Schedule: faults.Schedule{},
+	}}
+	trial.Expect.ByLot, trial.Expect.Runs = true, map[string]faults.End{}
+	for _, run := range []string{"r1", "r2"} {
+		trial.Plan.Script = append(trial.Plan.Script, faults.Step{Do: faults.DoRequest, Process: "ask-" + run, Run: run, Order: "o-1", Amount: 700})
+		trial.Expect.Runs[run] = faults.End{Status: "PENDING"}
+	}
+	trial.Expect.Runs["r2"] = faults.End{Status: "CONFIRMED", Entries: 1, MostSubmits: 9}
+	trial.Plan.Script = append(trial.Plan.Script, faults.Step{Do: faults.DoRest, StuckMS: 3_000})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plan.json")
+	require.NoError(t, writeSaved(file, trial))
+
+	status, out, log := lab(t, "replay", file, "--shrink", "2m", "--out", dir)
+	require.Equal(t, refund.ExitInternal, status, log)
+	require.Contains(t, out, "I11 is violated by")
+	text, err := os.ReadFile(filepath.Join(dir, "minimal.json"))
+	require.NoError(t, err)
+	smallest, err := faults.ParseSaved(text)
+	require.NoError(t, err)
+	require.Equal(t, trial.Plan.Script[3:], smallest.Plan.Script, "somebody asks, and nobody works")
+}
+
+// What a soak draws and what may be made smaller of it are two packages' business: the one waits as long as the other is silent.
+func TestASmallerTrialHasTheTimeOfARunThatNeverEnds(t *testing.T) {
+	for _, engine := range engineNames {
+		trial, err := soak.Round{Engine: engine, Profile: refund.ProfileFull, Seed: 1, Number: 1, Refunds: soakRefunds, Faults: soakFaults}.Draw()
+		require.NoError(t, err)
+		silence := soak.Silence(trial.Plan)
+		require.Greater(t, silence, time.Minute-1)
+		require.Greater(t, candidateDeadline(20*time.Second, trial), 20*time.Second+silence)
+		require.Equal(t, roundDeadline, candidateDeadline(roundDeadline, trial), "no play goes on for longer")
+	}
+}
+
+func TestASoakOfFullSizeIsPublishedWhateverItFound(t *testing.T) {
+	full := soakFlags{minutes: 30, refunds: soakRefunds, faults: soakFaults, json: true}
+	failed := evidence.Soak{Seed: 9, Engines: []evidence.SoakEngine{{Engine: "temporal", Open: []evidence.SoakOpen{{Round: "soak-9-1"}}}}}
+	for name, c := range map[string]struct {
+		edit      func(*soakFlags)
+		published bool
+	}{
+		"full size":        {func(*soakFlags) {}, true},
+		"five minutes":     {func(f *soakFlags) { f.minutes = 5 }, true},
+		"less":             {func(f *soakFlags) { f.minutes = 4.9 }, false},
+		"one engine":       {func(f *soakFlags) { f.engine = "temporal" }, false},
+		"one profile":      {func(f *soakFlags) { f.profile = "full" }, false},
+		"rounds":           {func(f *soakFlags) { f.rounds = 1000 }, false},
+		"fewer refunds":    {func(f *soakFlags) { f.refunds-- }, false},
+		"no faults at all": {func(f *soakFlags) { f.faults = 0 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.Mkdir("report", 0o755))
+			require.NoError(t, os.WriteFile("report/soak.json", []byte(`{"seed":1}`), 0o600))
+			f := full
+			c.edit(&f)
+			require.ErrorContains(t, f.publish(failed, t.TempDir(), nil, io.Discard), "NOT_PASSED")
+			var kept evidence.Soak
+			text, err := os.ReadFile("report/soak.json")
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &kept))
+			require.Equal(t, c.published, kept.Seed == failed.Seed)
+		})
+	}
 }
 
 // What was found on the way stays found.
