@@ -79,8 +79,13 @@ func addRemoval(sum *evidence.SoakEngine, r Removal) {
 func SoakSection(x evidence.Soak) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Soak: refunds, people, clients and faults drawn by lot\n\n")
-	fmt.Fprintf(&b, "Made by `%s`, seed %d, at %s on %s/%s with %d CPUs. Each round is a trial of its own: %d refunds over two to four orders that do not bear\n", x.Command, x.Seed, x.StartedAt, x.Machine.OS, x.Machine.Arch, x.Machine.CPUs, x.Refunds)
-	fmt.Fprintf(&b, "all of them, three workers, %d faults by lot, people who compete, and clients who say everything again. Every invariant is judged\n", x.Faults)
+	refunds := 0
+	for _, e := range x.Engines {
+		refunds += e.Refunds
+	}
+	fmt.Fprintf(&b, "Made by `%s`, seed %d, at %s on %s/%s with %d CPUs: %d refunds in all, in rounds that follow each other, %d at a time on\n", x.Command, x.Seed, x.StartedAt, x.Machine.OS, x.Machine.Arch, x.Machine.CPUs, refunds, x.Jobs)
+	fmt.Fprintf(&b, "each engine. Each round is a trial of its own: %d refunds over two to four orders of its own that do not bear all of them, three workers,\n", x.Refunds)
+	fmt.Fprintf(&b, "%d faults by lot, people who compete, and clients who say everything again. Every invariant is judged\n", x.Faults)
 	b.WriteString("afterwards, and the calls of all clients to each operation are checked against a sequential specification (HISTORY). A rule that was\ndrawn and did not hit is no fault.\n\n")
 	figures := table{head: []string{"figure"}}
 	for _, e := range x.Engines {

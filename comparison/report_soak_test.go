@@ -42,13 +42,13 @@ func TestASoakCountsWhatItsRoundsShowed(t *testing.T) {
 func TestTheSectionOfASoakFollowsFromItsFile(t *testing.T) {
 	other := soaked()
 	other.Engine, other.Removed = "temporal", nil
-	soak := evidence.Soak{Command: "lab soak --seed 7", Seed: 7, Refunds: 40, Faults: 24, Engines: []evidence.SoakEngine{soaked(), other}}
+	soak := evidence.Soak{Command: "lab soak --seed 7", Seed: 7, Refunds: 40, Faults: 24, Jobs: 3, Engines: []evidence.SoakEngine{soaked(), other}}
 	text, err := json.Marshal(soak)
 	require.NoError(t, err)
 	section, err := shown(SoakSection)(text)
 	require.NoError(t, err)
 	for _, line := range []string{
-		"`lab soak --seed 7`, seed 7,", "| figure | handrolled | temporal |", "| time | 1.5 min | 1.5 min |", "| their verdicts | 1 fail, 1 pass | 1 fail, 1 pass |",
+		"`lab soak --seed 7`, seed 7,", ": 4 refunds in all, in rounds that follow each other, 3 at a time on\neach engine. Each round is a trial of its own: 40 refunds over", "| figure | handrolled | temporal |", "| time | 1.5 min | 1.5 min |", "| their verdicts | 1 fail, 1 pass | 1 fail, 1 pass |",
 		"| faults that hit | 2 of 2 drawn: 2 kill |", "| processes killed | 3: 2 worker, 1 server |", "| provider | provider | stored receipt returned for a repeated submit | 2 | - |",
 		"- **fail** crash on handrolled under full: I2: ",
 	} {
