@@ -26,8 +26,8 @@ func ControlsSection(x evidence.Controls) string {
 		b.WriteString("In these trials something was not as planned:\n\n" + unsound.String())
 	}
 	b.WriteString(uncaught(x))
-	if without := uncontrolled(x); len(without.rows) > 0 {
-		b.WriteString("These protections have no control, because nothing can show that one of them is gone:\n\n" + without.String())
+	if harmless := controlsHarmless(x); len(harmless.rows) > 0 {
+		b.WriteString("Without these no invariant is violated. `MODEL` finds them, which is no harm: what was recorded is no path of the rules.\n\n" + harmless.String())
 	}
 	if x.Asked.Matrix {
 		b.WriteString(killMatrix(x))
@@ -90,10 +90,12 @@ func withoutFault(t evidence.ControlTrial) string {
 	return strings.TrimSpace(t.Clean.Verdict + ": " + strings.Join(t.Clean.Reported, " "))
 }
 
-func uncontrolled(x evidence.Controls) *table {
-	rows := &table{head: []string{"protection", "why nothing shows it"}}
-	for _, u := range x.Without {
-		rows.add(u.Name, u.Why)
+func controlsHarmless(x evidence.Controls) *table {
+	rows := &table{head: []string{"control", "why nothing is harmed"}}
+	for _, control := range x.Controls {
+		if control.Harmless != "" {
+			rows.add(control.Name, control.Harmless)
+		}
 	}
 	return rows
 }

@@ -150,11 +150,10 @@ func TestTheSectionNamesWhatIsCaughtWhatIsNotAndWhatKillsNothing(t *testing.T) {
 			},
 			{Name: "third", Breaks: "A line.", Design: "none", BuildError: "undefined: x"},
 			{
-				Name: "fourth", Breaks: "A name.", Design: "loud",
+				Name: "fourth", Breaks: "A name.", Design: "loud", Harmless: "Nobody comes.",
 				Trials: []evidence.ControlTrial{without(controlTrial("lost", "handrolled", "fail", []string{"I2"}, "I2"), "fail", "I2", "END")},
 			},
 		},
-		Without: []evidence.Uncontrolled{{Name: "a lock", Why: "Nobody comes."}},
 	}
 	text := ControlsSection(x)
 	for _, line := range []string{
@@ -163,7 +162,7 @@ func TestTheSectionNamesWhatIsCaughtWhatIsNotAndWhatKillsNothing(t *testing.T) {
 		"| 2 | second | A fence. | trust | `late` temporal, full | (I6 expected) I4 | passes | **no: fail** |",
 		"| 3 | third | A line. | none | - | - | - | **did not build** |",
 		"| 4 | fourth | A name. | loud | `lost` handrolled, full | **I2** | fail: I2 END | yes |",
-		"| a lock | Nobody comes. |",
+		"| fourth | Nobody comes. |",
 		"| first | Another look. |",
 		"- **third did not build:** undefined: x",
 		"- **second is not caught by late/temporal/full/fault: fail**",

@@ -18,7 +18,9 @@ type Control struct {
 	Breaks string // what is taken away: one sentence
 	Design string // the design that it stands for, as its authors would call it
 	// Layers says why more than one protection had to go: what hides the first when it alone is missing. Empty for one.
-	Layers       string
+	Layers string
+	// Harmless says why no invariant is violated where it is missing. Empty for those that some invariant needs.
+	Harmless     string
 	Executables  []string // that are rebuilt: "worker", "starter", "provider"
 	Replacements []Replacement
 	Finds        []Cell // each of them must show it
@@ -31,7 +33,8 @@ type Replacement struct {
 }
 
 // Cell is a trial that must show a control, and the checks of which at least one must be among what the judge reports there.
-// "END", the permitted end of a cell, stands only where no invariant speaks.
+// "END", the permitted end of a cell, stands only where no invariant speaks, and "MODEL", that what was recorded is no path of the rules,
+// only for a control that is harmless.
 type Cell struct {
 	Scenario string
 	Engine   string

@@ -138,6 +138,15 @@ BEGIN SELECT RAISE(ABORT, 'a generation never falls'); END;
 		Finds: both("settled-by-close-finds-receipt", full, "I4", "I11"),
 	},
 	{
+		Name:         "look-up-without-fence",
+		Breaks:       "An owner's look-up carries no fence.",
+		Design:       "reading is free",
+		Harmless:     "Where a provider keeps a fence there is a close, and the rule sends again or closes, which both carry it; a look-up is for the profiles that cannot close, and those have no fence to compare. The one look-up under full is that of Temporal's submit after a check that failed, in the first attempt of a round before which nothing was sent: all that could be late there bears the same fence, and an equal one is refused by none. What an old owner's look-up shows is never recorded: the journal's write carries generation and lease, and Temporal's server takes no result of an attempt that is over.",
+		Executables:  []string{worker},
+		Replacements: []Replacement{{"provider/client.go", `"/v1/refunds/lookup", Query{Ref: RefOf(in), Fence: fence})`, `"/v1/refunds/lookup", Query{Ref: RefOf(in)})`}},
+		Finds:        join(both("l06-6-old-worker-late", lookup, "MODEL"), both("stale-not-found", stale, "MODEL")),
+	},
+	{
 		Name:        "close-raises-no-fence",
 		Breaks:      "The provider does not raise its fence when an operation is closed.",
 		Design:      "closing is not a submit",

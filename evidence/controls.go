@@ -19,14 +19,6 @@ type Controls struct {
 	// Baseline are the same cells with nothing taken away, built and played in the same way: they must pass.
 	Baseline []ControlTrial `json:"baseline"`
 	Controls []Control      `json:"controls"`
-	// Without are protections that have no control, because nothing could show that one of them is gone.
-	Without []Uncontrolled `json:"without,omitempty"`
-}
-
-// Uncontrolled is a protection without a control.
-type Uncontrolled struct {
-	Name string `json:"name"`
-	Why  string `json:"why"` // nothing can show it
 }
 
 // ControlsAsked says which part was asked for. Empty lists ask for everything.
@@ -44,7 +36,8 @@ type Control struct {
 	Breaks      string   `json:"breaks"` // what was taken away
 	Design      string   `json:"design"` // the design that it stands for
 	Layers      string   `json:"layers,omitempty"`
-	Files       []string `json:"files"` // that were replaced, and the executables built with them
+	Harmless    string   `json:"harmless,omitempty"` // why no invariant is violated without it
+	Files       []string `json:"files"`              // that were replaced, and the executables built with them
 	Executables []string `json:"executables"`
 	BuildMS     int64    `json:"build_ms"`
 	// BuildError is what the compiler said of a control that did not build: its own verdict, and no find.

@@ -118,9 +118,6 @@ func (f *controlsFlags) run(ctx context.Context, selected []controls.Control, ou
 	result := evidence.Controls{
 		Command: commandLine(), Machine: machine(), Versions: versions(), Budget: budget, StartedAt: refund.At(time.Now()), Jobs: f.jobs, Asked: f.asked,
 	}
-	for _, u := range controls.Without {
-		result.Without = append(result.Without, evidence.Uncontrolled{Name: u.Name, Why: u.Why})
-	}
 	err = f.play(ctx, b, selected, &result, log)
 	if stopped := b.close(); err == nil {
 		err = stopped

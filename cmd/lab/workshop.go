@@ -125,7 +125,7 @@ func (w *workshop) playControls(ctx context.Context, selected []controls.Control
 // playControl builds one control, plays its cells, and drops the executables.
 func (w *workshop) playControl(ctx context.Context, control controls.Control, others []controls.Cell, result *evidence.Control) error {
 	*result = evidence.Control{
-		Name: control.Name, Breaks: control.Breaks, Design: control.Design, Layers: control.Layers, Executables: control.Executables,
+		Name: control.Name, Breaks: control.Breaks, Design: control.Design, Layers: control.Layers, Harmless: control.Harmless, Executables: control.Executables,
 		Trials: make([]evidence.ControlTrial, len(control.Finds)),
 	}
 	dir, err := w.shelf(control.Name)
