@@ -12,7 +12,7 @@ import (
 // ExplorationSection is the report's section about a run of "lab explore".
 func ExplorationSection(x evidence.Exploration) string {
 	return "## Every place, one by one and in pairs\n\n" + explorationText + explorationOrigin(x) + explorationKinds(x) +
-		explorationEnds(x) + explorationCoverage(x) + explorationUnstable(x) + explorationRepeated(x) + explorationOpen(x)
+		explorationEnds(x) + explorationCoverage(x) + explorationUnstable(x) + explorationUnaimed(x) + explorationRepeated(x) + explorationOpen(x)
 }
 
 const explorationText = "Each base flow is traced without a fault of its own; a place is one process at one point for the n-th time, and it counts where " +
@@ -63,9 +63,9 @@ func explorationAsked(a evidence.ExplorationAsked) string {
 		parts = append(parts, "every engine, profile and flow")
 	}
 	pairs := map[string]string{
-		"none": "single faults only", "kill": "every pair of kills of the approved flow under full and opaque",
+		"none": "single faults only", "kill": "every pair of kills under full and opaque",
 		"sample": "a sample of the other pairs",
-		"all":    "every pair of kills of the approved flow under full and opaque, and a sample of all other pairs",
+		"all":    "every pair of kills under full and opaque, and a sample of all other pairs",
 	}[a.Pairs]
 	if a.Slice > 0 {
 		pairs = fmt.Sprintf("a slice of %d trials, seed %d", a.Slice, a.Seed)
@@ -227,6 +227,19 @@ func explorationUnstable(x evidence.Exploration) string {
 	t.merge(2)
 	return "### Places that only some traces hold\n\nHow often a worker looks for work, and how much one workflow task takes in, depends on who was faster. No fault is aimed at these; " +
 		"they are hit where they come before or after another place.\n\n" + t.String()
+}
+
+// explorationUnaimed counts the pairs at whose second place nothing was aimed, and lists these places.
+func explorationUnaimed(x evidence.Exploration) string {
+	if len(x.Unaimed) == 0 {
+		return ""
+	}
+	t := table{head: []string{"engine", "profile", "recoveries compared", "pairs not aimed at", "second place: pairs"}}
+	for _, u := range x.Unaimed {
+		t.add(u.Engine, u.Profile, fmt.Sprint(u.Recoveries), fmt.Sprint(u.Pairs), strings.Join(u.Places, "; "))
+	}
+	return "### Places that only some recoveries hold\n\nEach kill whose recovery is killed at every place was played twice. A place that only one of the two holds is listed here, " +
+		"with the number of pairs of kills that are missing for it; as many that freeze there are missing from what a sample is drawn from.\n\n" + t.String()
 }
 
 // explorationRepeated lists the trials that took more than one play, and why.

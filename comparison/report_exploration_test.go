@@ -11,6 +11,7 @@ import (
 func TestExplorationSectionNamesHolesAndWhatDidNotPass(t *testing.T) {
 	x := evidence.Exploration{
 		Command: "lab explore", Jobs: 2, ElapsedMS: 60_000, Unplayed: 3, Pairless: 2, Asked: evidence.ExplorationAsked{Pairs: "all", Seed: 1},
+		Unaimed: []evidence.UnaimedPairs{{Engine: "temporal", Profile: "opaque", Recoveries: 40, Pairs: 3, Places: []string{"b at claim.before #3: 2", "b at claim.before #4: 1"}}},
 		Samples: []evidence.PairSample{{Engine: "temporal", Population: 900, Drawn: 50, Seed: 1}},
 		Groups: []evidence.ExploredGroup{
 			{Engine: "temporal", Profile: "full", Flow: "approved", Kind: "freeze", Tally: evidence.Tally{Trials: 1, Passed: 1}, Ends: map[string]int{"CONFIRMED, 1 in the ledger": 1}},
@@ -37,6 +38,7 @@ func TestExplorationSectionNamesHolesAndWhatDidNotPass(t *testing.T) {
 		"| claim.before | (a) |",
 		"- (a) this engine has no such boundary",
 		"| finish.before | **hole** |",
+		"| temporal | opaque | 40 | 3 | b at claim.before #3: 2; b at claim.before #4: 1 |",
 		"**1 cells are holes: no place is known, and nothing explains it.**",
 		"| temporal | a #2 of finish.before, flow approved | full |",
 		"| temporal | full | `approved~kill-bob-reply-after-1` | pass | play 1: EVIDENCE: rule fault-1 never fired; play 2: EVIDENCE: too busy |",
@@ -45,11 +47,12 @@ func TestExplorationSectionNamesHolesAndWhatDidNotPass(t *testing.T) {
 		require.Contains(t, section, line)
 	}
 	require.NotContains(t, section, "Every trial passed")
-	x.Open, x.Pairless, x.Repeated = nil, 0, nil
+	x.Open, x.Pairless, x.Repeated, x.Unaimed = nil, 0, nil, nil
 	section = ExplorationSection(x)
 	require.Contains(t, section, "Every trial passed.")
 	require.Contains(t, section, "This run did not keep why.", "results of the time before reasons were kept can still be read")
 	require.NotContains(t, section, "without pairs")
+	require.NotContains(t, section, "only some recoveries hold")
 	x.Groups[1].Repeats = 0
 	require.NotContains(t, ExplorationSection(x), "Plays that were repeated")
 }

@@ -18,7 +18,9 @@ type Exploration struct {
 	// traces; 0 in a complete run.
 	Unplayed int `json:"unplayed"`
 	// Pairless counts single faults whose pairs were asked for and could not be made, because a play of theirs did not take place.
-	Pairless int             `json:"pairless,omitempty"`
+	Pairless int `json:"pairless,omitempty"`
+	// Unaimed are pairs of kills that were not played because their second place is not in every play of the first fault.
+	Unaimed  []UnaimedPairs  `json:"unaimed,omitempty"`
 	Groups   []ExploredGroup `json:"groups"`
 	Points   []ExploredPoint `json:"points"`
 	Samples  []PairSample    `json:"samples,omitempty"`
@@ -93,6 +95,16 @@ type PairSample struct {
 	Population int    `json:"population"` // pairs that are known and not played exhaustively
 	Drawn      int    `json:"drawn"`
 	Seed       uint64 `json:"seed"`
+}
+
+// UnaimedPairs are the pairs of kills of an engine and profile at whose second place nothing was aimed: only some plays of the first
+// fault hold it.
+type UnaimedPairs struct {
+	Engine     string   `json:"engine"`
+	Profile    string   `json:"profile"`
+	Recoveries int      `json:"recoveries"` // that were played more than once and compared
+	Pairs      int      `json:"pairs"`
+	Places     []string `json:"places,omitempty"` // each with the number of its pairs
 }
 
 // ExploredTrial is one trial that did not pass.

@@ -53,6 +53,7 @@ type explorer struct {
 	before   int64 // milliseconds of earlier parts of this run
 	unplayed int
 	pairless int // single faults of which no pair could be made
+	unaimed  []evidence.UnaimedPairs
 
 	mu      sync.Mutex
 	results exploration.Results

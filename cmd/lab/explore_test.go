@@ -199,14 +199,16 @@ func TestSinglesWithoutPairsAreCountedForThePairsThatWereAskedFor(t *testing.T) 
 func TestTheSummarySaysThatMoreThanTheUnplayedIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		unplayed, pairless int
+		unaimed            []evidence.UnaimedPairs
 		texts              []string
 	}{
-		{0, 0, []string{"; 0 not played\n"}},
-		{7, 3, []string{"; at least 7 not played, since later parts are made from the traces of these\n", "of 3 single faults no pair could be made"}},
+		{0, 0, nil, []string{"; 0 not played\n"}},
+		{7, 3, []evidence.UnaimedPairs{{Engine: "temporal", Profile: "full", Pairs: 4}}, []string{"temporal, full: 4 pairs of kills were not aimed at",
+			"; at least 7 not played, since later parts are made from the traces of these\n", "of 3 single faults no pair could be made"}},
 	} {
 		var out bytes.Buffer
 		f := exploreFlags{asked: evidence.ExplorationAsked{Pairs: allPairs, Slice: 1}}
-		result := evidence.Exploration{Unplayed: c.unplayed, Pairless: c.pairless, Groups: []evidence.ExploredGroup{{Tally: evidence.Tally{Trials: 1, Passed: 1}}}}
+		result := evidence.Exploration{Unplayed: c.unplayed, Pairless: c.pairless, Unaimed: c.unaimed, Groups: []evidence.ExploredGroup{{Tally: evidence.Tally{Trials: 1, Passed: 1}}}}
 		require.NoError(t, f.publish(t.TempDir(), result, &out))
 		for _, text := range c.texts {
 			require.Contains(t, out.String(), text)

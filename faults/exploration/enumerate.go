@@ -1,10 +1,14 @@
 package exploration
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"refundlab/evidence"
 	"refundlab/faults"
 	"refundlab/refund"
 )
@@ -60,10 +64,10 @@ func (r Results) Singles(bases []Trial) []Trial {
 	return trials
 }
 
-// Exhaustive tells whether every pair of kills is played for a trial: on the whole way to the notice, under the profile that
-// promises everything and the one that promises nothing.
+// Exhaustive tells whether every pair of kills is played for a trial: in every flow, under the profile that promises everything and
+// the one that promises nothing.
 func Exhaustive(t Trial) bool {
-	return t.Flow == Approved && (t.Profile == string(refund.ProfileFull) || t.Profile == string(refund.ProfileOpaque))
+	return t.Profile == string(refund.ProfileFull) || t.Profile == string(refund.ProfileOpaque)
 }
 
 // KillPairs makes of each kill a trial for each stable place of its recovery, at which a second kill hits.
@@ -79,6 +83,41 @@ func (r Results) KillPairs(singles []Trial) []Trial {
 	return trials
 }
 
+// Unaimed lists by engine and profile the places of recoveries that only some turns of the first fault's trial hold, with the number of
+// pairs whose second fault was to hit there. Where a trial was played once alone, each of its places is taken.
+func (r Results) Unaimed(singles []Trial) []evidence.UnaimedPairs {
+	type key struct{ engine, profile string }
+	pairs, at := map[key]*evidence.UnaimedPairs{}, map[key]map[string]int{}
+	var keys []key
+	for _, single := range singles {
+		stable, unstable := r.places(single)
+		if len(stable)+len(unstable) == 0 || r.Turns(single) < 2 {
+			continue
+		}
+		k := key{single.Engine, single.Profile}
+		if pairs[k] == nil {
+			pairs[k], at[k] = &evidence.UnaimedPairs{Engine: k.engine, Profile: k.profile}, map[string]int{}
+			keys = append(keys, k)
+		}
+		pairs[k].Recoveries++
+		for _, second := range single.Seconds(unstable, faults.Kill) {
+			pairs[k].Pairs++
+			at[k][second.Faults[len(second.Faults)-1].Place.String()]++
+		}
+	}
+	list := make([]evidence.UnaimedPairs, 0, len(keys))
+	for _, k := range keys {
+		for _, place := range slices.Sorted(maps.Keys(at[k])) {
+			pairs[k].Places = append(pairs[k].Places, fmt.Sprintf("%s: %d", place, at[k][place]))
+		}
+		list = append(list, *pairs[k])
+	}
+	slices.SortFunc(list, func(a, b evidence.UnaimedPairs) int {
+		return cmp.Or(strings.Compare(a.Engine, b.Engine), cmp.Compare(profileRank(a.Profile), profileRank(b.Profile)))
+	})
+	return list
+}
+
 // Pairless counts the trials of which no pair can be made, because a turn of theirs did not take place: what would be missing
 // from all pairs without a word. Those that have no result at all are the business of whoever did not play them.
 func (r Results) Pairless(singles []Trial) int {
@@ -91,7 +130,7 @@ func (r Results) Pairless(singles []Trial) int {
 	return n
 }
 
-// OtherPairs makes all other pairs: those with a freeze, and those of the other flows and profiles. There are too many to play.
+// OtherPairs makes all other pairs: those with a freeze, and those of the other profiles. There are too many to play.
 func (r Results) OtherPairs(singles []Trial) []Trial {
 	var trials []Trial
 	for _, single := range singles {

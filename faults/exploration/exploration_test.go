@@ -394,8 +394,16 @@ func TestASecondFaultHitsOnlyWhoCanBeHit(t *testing.T) {
 		"kill b at claim.before #1", "kill b at provider-call.before #1", "kill provider at provider-commit.before #1",
 		"kill b at provider-commit.before #1 of provider", "kill bob.try-2 at decision.before #1",
 	}, names(killed.Seconds(places, faults.Kill)))
+	// Who was frozen stands at places again once it was let go, where it may die; the harness freezes nobody twice.
 	frozen := at(t, Handrolled, refund.ProfileFull, Approved, "freeze provider provider-commit.before 1")
-	require.NotContains(t, names(frozen.Seconds(places, faults.Kill)), "kill provider at provider-commit.before #1")
+	require.Contains(t, names(frozen.Seconds(places, faults.Kill)), "kill provider at provider-commit.before #1")
+	require.NotContains(t, names(frozen.Seconds(places, faults.Freeze)), "freeze provider at provider-commit.before #1")
+	frozen = at(t, Handrolled, refund.ProfileFull, Approved, "freeze a intent.after 1")
+	require.Contains(t, names(frozen.Seconds(places, faults.Kill)), "kill a at claim.before #1")
+	plan, err := frozen.with(At(places[0], faults.Kill)[0]).Plan(budget)
+	require.NoError(t, err)
+	require.Equal(t, []string{"start b", "lull", "thaw a", "land a"}, texts(plan.Reactions[ruleName(0)]))
+	require.Equal(t, []string{"start c"}, texts(plan.Reactions[ruleName(1)]))
 }
 
 func TestPairsAreExhaustiveOrDrawnAndNeverBoth(t *testing.T) {
@@ -411,9 +419,34 @@ func TestPairsAreExhaustiveOrDrawnAndNeverBoth(t *testing.T) {
 	exhaustive, others := results.KillPairs(singles), results.OtherPairs(singles)
 	require.Len(t, exhaustive, 2)
 	require.Len(t, others, 2*4*2-2)
+	for _, flow := range Flows() {
+		require.True(t, Exhaustive(at(t, Temporal, refund.ProfileOpaque, flow.Name, "kill a intent.after 1")), flow.Name)
+	}
 	for _, trial := range exhaustive {
 		require.False(t, slices.ContainsFunc(others, func(o Trial) bool { return o.Key() == trial.Key() }))
 	}
+}
+
+func TestPairsThatNothingIsAimedAtAreCountedAndListed(t *testing.T) {
+	results := Results{}
+	var singles []Trial
+	add := func(profile refund.ProfileName, hit string, recoveries ...[]string) {
+		trial := at(t, Handrolled, profile, Approved, hit)
+		singles = append(singles, trial)
+		for turn, recovery := range recoveries {
+			results.Add(Result{Trial: trial, Turn: turn + 1, Verdict: Pass, Places: Places(crossings(t, recovery...), 0)})
+		}
+	}
+	both := []string{"b claim.before", "b claim.after"}
+	add(refund.ProfileOpaque, "kill a intent.after 1", both, both)
+	add(refund.ProfileFull, "kill a intent.before 1", append(both, "b claim.before", "b claim.before"), both)
+	add(refund.ProfileFull, "kill a intent.after 1", both, append(both, "b claim.before"))
+	add(refund.ProfileLookup, "kill a intent.after 1", append(both, "b claim.before"))       // once alone: nothing to compare with
+	add(refund.ProfileFull, "kill a outcome.before 1", both, append(both, "a claim.before")) // of whom nobody can be hit
+	require.Equal(t, []evidence.UnaimedPairs{
+		{Engine: Handrolled, Profile: "full", Recoveries: 3, Pairs: 3, Places: []string{"b at claim.before #2: 2", "b at claim.before #3: 1"}},
+		{Engine: Handrolled, Profile: "opaque", Recoveries: 1},
+	}, results.Unaimed(singles))
 }
 
 func TestATrialThatDidNotTakePlaceTellsNoPlaces(t *testing.T) {

@@ -90,12 +90,13 @@ func (t Trial) Singles(places []Place, actions ...faults.Action) []Trial {
 }
 
 // Seconds makes one trial for each place at which a second fault can hit during the recovery from those of t. A process that
-// an earlier kill ended stands nowhere any more, so its places come from processes that live; and three workers must do.
+// an earlier kill ended stands nowhere any more, so its places come from processes that live; one that was frozen stands somewhere
+// again once it was let go. Three workers must do.
 func (t Trial) Seconds(places []Place, action faults.Action) []Trial {
 	var trials []Trial
 	for _, p := range places {
 		for _, f := range At(p, action) {
-			if t.spent(f.Victim) {
+			if t.spent(f) {
 				continue
 			}
 			trials = append(trials, t.with(f))
@@ -104,15 +105,14 @@ func (t Trial) Seconds(places []Place, action faults.Action) []Trial {
 	return trials
 }
 
-// spent tells whether an earlier fault has killed the process for good, or holds it frozen until the end of the recovery.
-func (t Trial) spent(victim string) bool {
+// spent tells whether an earlier fault keeps this one from its victim: it has killed that for good, or would freeze it twice.
+func (t Trial) spent(second Fault) bool {
 	for _, f := range t.Faults {
-		// The provider comes back under its name.
-		if f.Victim == victim && f.Action == faults.Kill && KindOf(victim) != Provider {
+		switch {
+		case f.Victim != second.Victim:
+		case f.Action == faults.Kill && KindOf(f.Victim) != Provider: // which comes back under its name
 			return true
-		}
-		// One process is frozen once: the harness lets it go by its name.
-		if f.Victim == victim && f.Action == faults.Freeze {
+		case f.Action == faults.Freeze && second.Action == faults.Freeze: // the harness lets a process go by its name
 			return true
 		}
 	}
