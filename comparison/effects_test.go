@@ -13,20 +13,44 @@ func second(s *scene) {
 	s.Provider.Received[1].Outcome = "committed"
 }
 
-func doubled(s *scene) {
-	rule := faults.Rule{Name: "double", Point: point("provider-call.before"), Nth: 1, Action: faults.Duplicate}
+// doubled lets the network double the first message that worker A sent at a boundary.
+func doubled(s *scene, boundary faults.Boundary) {
+	rule := faults.Rule{Name: "double", Point: faults.Point{Boundary: boundary, When: faults.Before}, Nth: 1, Action: faults.Duplicate}
 	s.expect.Schedule = append(s.expect.Schedule, rule)
 	s.Trial.Schedule = s.expect.Schedule
-	s.Trial.Fired = append(s.Trial.Fired, evidence.Fired{Rule: "double", Point: rule.Point, Action: faults.Duplicate, Victim: "A", Seq: 95, DoneSeq: 96, Proof: "answered"})
+	for i, c := range s.Trace {
+		if c.Process == "A" && c.Point == rule.Point {
+			s.Trace[i].Reply = faults.Duplicate
+			s.Trial.Fired = append(s.Trial.Fired, evidence.Fired{Rule: "double", Point: rule.Point, Action: faults.Duplicate, Victim: "A", Seq: c.Seq, DoneSeq: c.Seq + 1, Proof: "answered"})
+			return
+		}
+	}
+	panic("A sent nothing there")
+}
+
+// copied is a doubled send whose copy became an entry too.
+func copied(s *scene) {
+	doubled(s, faults.ProviderCall)
+	s.enter(s.id(), "rf-2", refund.Fence{Term: 1, Seq: 1})
 }
 
 func TestI1AtMostOneEntryPerOperation(t *testing.T) {
 	judgeAll(t, []one{
 		{name: "a second entry", change: second, verdict: Fail, checks: []string{"I1", "I2", "END"}},
 		{name: "a second entry where nobody promised, on an undoubled network", profile: refund.ProfileLookup, change: second, verdict: Fail, checks: []string{"I1", "I2", "END"}},
-		{name: "a second entry because the network doubled the send", profile: refund.ProfileLookup, change: func(s *scene) { doubled(s); second(s) }, verdict: NotApplicable, checks: []string{"SCOPE"}},
-		{name: "a doubled send that the provider recognised", change: doubled, verdict: Pass},
-		{name: "a doubled send is no excuse for an idempotent provider", change: func(s *scene) { doubled(s); second(s) }, verdict: Fail, checks: []string{"I1", "I2", "END"}},
+		{name: "a second entry because the network doubled the send", profile: refund.ProfileLookup, change: copied, verdict: NotApplicable, checks: []string{"SCOPE"}},
+		{name: "a second entry by a send of the engine's own, beside a doubled one", profile: refund.ProfileLookup, change: func(s *scene) { doubled(s, faults.ProviderCall); second(s) }, verdict: Fail, checks: []string{"I1", "I2", "END"}},
+		{name: "a second entry, and the network doubled the send of another run", profile: refund.ProfileLookup, change: func(s *scene) {
+			copied(s)
+			for i, c := range s.Trace {
+				if c.Reply == faults.Duplicate {
+					s.Trace[i].Operation = "another"
+				}
+			}
+			s.Provider.Received = s.Provider.Received[1:]
+		}, verdict: Fail, checks: []string{"I1", "I2", "END"}},
+		{name: "a doubled send that the provider recognised", change: func(s *scene) { doubled(s, faults.ProviderCall) }, verdict: Pass},
+		{name: "a doubled send is no excuse for an idempotent provider", change: copied, verdict: Fail, checks: []string{"I1", "I2", "END"}},
 		{name: "a second entry inside retention", profile: refund.ProfileRetention, change: second, verdict: Fail, checks: []string{"I1", "I2", "END"}},
 		{name: "a second entry by a copy that arrived beyond retention", profile: refund.ProfileRetention, change: func(s *scene) {
 			second(s)
@@ -92,6 +116,12 @@ func TestI2ConfirmedAndTheLedgerSayTheSame(t *testing.T) {
 
 func TestI3RejectedAndExpiredMovedNothing(t *testing.T) {
 	entry := func(s *scene) { s.enter(s.id(), "rf-1", refund.Fence{Term: 1, Seq: 1}) }
+	moved := func(s *scene, term int64) { // as the cell permits
+		s.enter(s.id(), "rf-1", refund.Fence{Term: term, Seq: 1})
+		end := s.expect.Runs["r1"]
+		end.Entries = 1
+		s.expect.Runs["r1"] = end
+	}
 	expired := func(s *scene) {
 		s.rejected("")
 		s.change("r1", func(e *refund.Export) {
@@ -113,6 +143,16 @@ func TestI3RejectedAndExpiredMovedNothing(t *testing.T) {
 			s.Provider.Operations = nil
 		}, verdict: Fail, checks: []string{"I3"}},
 		{name: "rejected with an entry", change: func(s *scene) { s.rejected(refund.CodeOrderVersionChanged); entry(s) }, verdict: Fail, checks: []string{"I3", "END"}},
+		{name: "rejected by the refusal of a copy that the network made", profile: refund.ProfileLookup, change: func(s *scene) {
+			s.rejected(refund.CodeInsufficientBalance)
+			doubled(s, faults.ProviderCall)
+			moved(s, 1)
+		}, verdict: NotApplicable, checks: []string{"SCOPE"}},
+		{name: "rejected with an entry of the engine's own second send, beside a doubled one", profile: refund.ProfileLookup, change: func(s *scene) {
+			s.rejected(refund.CodeInsufficientBalance)
+			doubled(s, faults.ProviderCall)
+			moved(s, 2)
+		}, verdict: Fail, checks: []string{"I3"}},
 		{name: "expired, nothing moved", change: expired, verdict: Pass},
 		{name: "expired with an entry", change: func(s *scene) { expired(s); entry(s) }, verdict: Fail, checks: []string{"I3", "I5", "END"}},
 	})

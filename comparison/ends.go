@@ -56,8 +56,8 @@ func (t *trial) againstEnd(r run, end faults.End) []string {
 	if n := len(t.received("submit", r.id)); n < end.LeastSubmits || n > end.MostSubmits {
 		add("run %s: the provider received %d submits, permitted are %s", r.name, n, span(end.LeastSubmits, end.MostSubmits))
 	}
-	if n := len(t.bill(r.id)); end.MostModelCalls > 0 && n > end.MostModelCalls {
-		add("run %s: the model was called %d times, permitted are %d", r.name, n, end.MostModelCalls)
+	if n := len(t.bill(r.id)); n < end.LeastModelCalls || end.MostModelCalls > 0 && n > end.MostModelCalls {
+		add("run %s: the model was called %d times, permitted are %s", r.name, n, span(end.LeastModelCalls, end.MostModelCalls))
 	}
 	return differences
 }
@@ -142,7 +142,7 @@ func nothingUntraced(t *trial) []string {
 			})
 			arrived, traced := len(own), t.sent(call.boundary, r.id)
 			if call.verb == "submit" {
-				traced += t.doubledAtProvider(r.id)
+				traced += t.doubledAt(faults.ProviderRecv, r.id)
 			}
 			if arrived > traced {
 				violations = append(violations, fmt.Sprintf("run %s: %d requests to %s arrived at the provider, %d were traced", r.name, arrived, call.verb, traced))
@@ -161,9 +161,9 @@ func nothingUntraced(t *trial) []string {
 	return violations
 }
 
-// doubledAtProvider counts the copies that the schedule itself made on arrival.
-func (t *trial) doubledAtProvider(id refund.OperationID) int {
-	return len(filter(t.crossings(faults.ProviderRecv, faults.Before, id), func(c evidence.Crossing) bool { return c.Reply == faults.Duplicate }))
+// doubledAt counts the copies that the schedule itself made of a run's messages at a boundary.
+func (t *trial) doubledAt(boundary faults.Boundary, id refund.OperationID) int {
+	return len(filter(t.crossings(boundary, faults.Before, id), func(c evidence.Crossing) bool { return c.Reply == faults.Duplicate }))
 }
 
 // sent counts an operation's messages that left at a boundary.

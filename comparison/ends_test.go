@@ -29,6 +29,7 @@ func TestThePermittedEnd(t *testing.T) {
 			s.cross("B", "model-call.before", s.id(), "")
 			end(func(e *faults.End) { e.MostModelCalls = 1 })(s)
 		}, verdict: Fail, checks: []string{"I12", "END"}},
+		{name: "fewer model calls than permitted", change: end(func(e *faults.End) { e.LeastModelCalls, e.MostModelCalls = 2, 2 }), verdict: Fail, checks: []string{"END"}},
 		{name: "something was stored that should not be", change: end(func(e *faults.End) { e.Absent = true }), verdict: Fail, checks: []string{"END"}},
 		{name: "nothing was stored, as it should be", change: func(s *scene) { s.expect.Runs["r2"] = faults.End{Absent: true} }, verdict: Pass},
 		{name: "another of several permitted ends", change: end(func(e *faults.End) {

@@ -172,7 +172,7 @@ func undecided(t *trial) (Verdict, []Finding) {
 		if !run.absent && len(run.export.Facts) == 0 {
 			silent = append(silent, Finding{"I10", fmt.Sprintf("the export of run %s lists no durable fact, so verdicts, fences and the proposal cannot be followed", run.name)})
 		}
-		if reason := t.unscoped(run.id); reason != "" {
+		if reason := t.excused(run); reason != "" {
 			outside = append(outside, Finding{"SCOPE", reason})
 		}
 	}

@@ -159,13 +159,14 @@ func (t *trial) calledAgain(r run) (evidence.Crossing, bool) {
 	return evidence.Crossing{}, false
 }
 
-// I12, at its root: no more requests than the budget, none once a proposal is recorded, and no second proposal.
+// I12, at its root: no more requests than the budget, copies of the network's apart, none once a proposal is recorded, and no second proposal.
 func modelNotAskedAgain(t *trial) []string {
 	var violations []string
 	for _, r := range t.present() {
 		bill := t.bill(r.id)
-		if budget := r.facts.Intake.Terms.ModelBudget; len(bill) > budget {
-			violations = append(violations, fmt.Sprintf("run %s: the model received %d requests, the budget is %d", r.name, len(bill), budget))
+		copies := t.doubledAt(faults.ModelCall, r.id) // they are the network's, and no engine can take them from its budget
+		if budget := r.facts.Intake.Terms.ModelBudget; len(bill)-copies > budget {
+			violations = append(violations, fmt.Sprintf("run %s: the model received %d requests, %d of them copies that the network made, and the budget is %d", r.name, len(bill), copies, budget))
 		}
 		recorded := map[string]bool{}
 		for _, fact := range r.factsOf(refund.FactProposal) {

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"strconv"
 	"testing"
 
 	"refundlab/evidence"
@@ -94,6 +95,10 @@ func TestI4UnknownOnlyWhereNobodyCanKnow(t *testing.T) {
 }
 
 func TestI12TheRecordedProposalIsReused(t *testing.T) {
+	budget := func(s *scene, n int) {
+		s.change("r1", func(e *refund.Export) { e.View.Facts.Intake.Terms.ModelBudget = n })
+		s.Answers[0].Args = append(s.Answers[0].Args, "--model-budget", strconv.Itoa(n))
+	}
 	again := func(s *scene) { s.bill(s.id(), "answer-2"); s.cross("B", "model-call.before", s.id(), "") }
 	lost := func(s *scene) { // the first answer was not recorded
 		for i := range s.Trace {
@@ -109,6 +114,17 @@ func TestI12TheRecordedProposalIsReused(t *testing.T) {
 		{name: "a second call although a proposal is recorded", change: again, verdict: Fail, checks: []string{"I12"}},
 		{name: "the same although the script broke off", change: func(s *scene) { again(s); s.Trial.Broken = "no rest in time" }, verdict: Fail, checks: []string{"I12", "EVIDENCE"}},
 		{name: "more calls than the budget", change: func(s *scene) { again(s); again(s); again(s) }, verdict: Fail, checks: []string{"I12"}},
+		{name: "more requests than the budget because the network doubled one", change: func(s *scene) {
+			budget(s, 1)
+			doubled(s, faults.ModelCall)
+			s.bill(s.id(), "answer-2")
+		}, verdict: Pass},
+		{name: "more calls than the budget beside a doubled one", change: func(s *scene) {
+			budget(s, 1)
+			doubled(s, faults.ModelCall)
+			s.bill(s.id(), "answer-2")
+			lost(s)
+		}, verdict: Fail, checks: []string{"I12"}},
 		{name: "a second proposal was recorded", change: func(s *scene) {
 			again(s)
 			s.fact("r1", refund.FactProposal, "answer-2", "", refund.Fence{Term: 2, Seq: 1})

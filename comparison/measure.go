@@ -190,11 +190,8 @@ func (t *trial) scriptBetween(hit evidence.Fired, first evidence.Crossing) int64
 }
 
 func (t *trial) operationAt(seq int64) string {
-	i := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool { return c.Seq == seq })
-	if i < 0 {
-		return ""
-	}
-	return t.Trace[i].Operation
+	c, _ := t.crossingAt(seq)
+	return c.Operation
 }
 
 // durable says what lies behind a boundary on an engine, "" where nothing of the engine's does.

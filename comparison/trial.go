@@ -70,8 +70,19 @@ func (t *trial) unscoped(id refund.OperationID) string {
 	return t.outside[id]
 }
 
+// excused says why what the ledger holds of a run is not held against anybody although it is not what the run tells, or "" where nothing
+// was excused: more than one entry (I1), or any of a run that ended without one (I3).
+func (t *trial) excused(r run) string {
+	status := r.export.View.Status
+	if (status == refund.StatusRejected || status == refund.StatusExpired) && len(t.entries(r.id)) > 0 {
+		return t.outside[r.id]
+	}
+	return t.unscoped(r.id)
+}
+
 // scopeOfI1 says why nobody promised at most one entry for this run: its copies arrived beyond the provider's retention, or the
-// network doubled a send toward a provider that is not idempotent.
+// network doubled its send toward a provider that is not idempotent. A copy bears the fence of what was doubled; an entry under another
+// one is of a send that the engine made itself, which nothing excuses.
 func (t *trial) scopeOfI1(r run) string {
 	switch {
 	case t.promise.expires:
@@ -84,7 +95,12 @@ func (t *trial) scopeOfI1(r run) string {
 		}
 	case !t.promise.idempotent:
 		for _, fired := range t.Trial.Fired {
-			if fired.Action == faults.Duplicate && (fired.Point.Boundary == faults.ProviderCall || fired.Point.Boundary == faults.ProviderRecv) {
+			sent, found := t.crossingAt(fired.Seq)
+			toProvider := fired.Point.Boundary == faults.ProviderCall || fired.Point.Boundary == faults.ProviderRecv
+			if fired.Action != faults.Duplicate || !toProvider || !found || sent.Operation != string(r.id) {
+				continue
+			}
+			if !slices.ContainsFunc(t.entries(r.id), func(e evidence.Entry) bool { return fenceText(e.Fence) != sent.Fence }) {
 				return fmt.Sprintf("provider: the network delivered a send twice (rule %s), and profile %s takes each delivery for a refund of its own", fired.Rule, t.Trial.Profile)
 			}
 		}
@@ -130,6 +146,15 @@ func (t *trial) process(name string) (evidence.Process, bool) {
 		return evidence.Process{}, false
 	}
 	return t.Trial.Processes[i], true
+}
+
+// crossingAt is the one with a sequence number.
+func (t *trial) crossingAt(seq int64) (evidence.Crossing, bool) {
+	i := slices.IndexFunc(t.Trace, func(c evidence.Crossing) bool { return c.Seq == seq })
+	if i < 0 {
+		return evidence.Crossing{}, false
+	}
+	return t.Trace[i], true
 }
 
 func (t *trial) fired(rule string) (evidence.Fired, bool) {

@@ -77,8 +77,10 @@ type End struct {
 	// Submits received by the provider under the operation id, whatever it answered: the least and the most.
 	LeastSubmits int `json:"least_submits"`
 	MostSubmits  int `json:"most_submits"`
-	// ModelCalls received and billed: the most, where it is less than the run's budget; 0 leaves the budget alone to decide.
-	MostModelCalls int `json:"most_model_calls,omitempty"`
+	// ModelCalls received and billed: the least, and the most, where it is less than the run's budget or the network adds to it; 0 as
+	// the most leaves the budget alone to decide.
+	LeastModelCalls int `json:"least_model_calls,omitempty"`
+	MostModelCalls  int `json:"most_model_calls,omitempty"`
 	// Absent tells that the intake must have stored nothing: no export exists (a request that was refused, or died before
 	// its intake). The other fields except Entries are then without meaning.
 	Absent bool `json:"absent,omitempty"`
