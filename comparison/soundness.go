@@ -31,7 +31,7 @@ func unsound(t *trial) unsoundness {
 	if t.Trial.RestSeq == 0 {
 		u.incomplete = append(u.incomplete, "the trial never came to rest")
 	}
-	for _, look := range []func(*trial) []string{faultsHit, racers, latecomer, strayEnds, sightings} {
+	for _, look := range []func(*trial) []string{faultsHit, racers, latecomer, inOrder, strayEnds, sightings} {
 		u.unplanned = append(u.unplanned, look(t)...)
 	}
 	return u
@@ -168,8 +168,8 @@ func latecomer(t *trial) []string {
 	if !known || !hit {
 		return []string{fmt.Sprintf("no late worker: run %s or rule %s is not in the evidence", late.Run, late.Rule)}
 	}
-	held := filter(t.Trace, func(c evidence.Crossing) bool { return c.Seq == fired.Seq })
-	if len(held) != 1 || held[0].Fence == "" {
+	held, found := t.crossingAt(fired.Seq)
+	if !found || held.Fence == "" {
 		return []string{fmt.Sprintf("no late worker: the crossing of rule %s shows no fence", late.Rule)}
 	}
 	recorded, end := t.endRecorded(r, late.Other, fired.Seq)
@@ -177,11 +177,34 @@ func latecomer(t *trial) []string {
 		return []string{fmt.Sprintf("no late worker: %s never recorded the end of run %s", late.Other, r.name)}
 	}
 	for _, c := range t.crossings(faults.ProviderRecv, faults.Before, r.id) {
-		if c.Fence == held[0].Fence && c.Seq > recorded {
+		if c.Fence == held.Fence && c.Seq > recorded {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("no late worker: no request with fence %s arrived after %s had recorded %s (sequence number %d)", held[0].Fence, late.Other, end, recorded)}
+	return []string{fmt.Sprintf("no late worker: no request with fence %s arrived after %s had recorded %s (sequence number %d)", held.Fence, late.Other, end, recorded)}
+}
+
+// inOrder asks that the requests which rules had held or frozen, each known by its fence, reached the provider one after the other.
+func inOrder(t *trial) []string {
+	var last int64
+	var former string
+	for _, rule := range t.expect.InOrder {
+		fired, _ := t.fired(rule)
+		held, hit := t.crossingAt(fired.Seq)
+		if !hit || held.Fence == "" {
+			return []string{fmt.Sprintf("no order: rule %s held no request with a fence", rule)}
+		}
+		arrivals := t.crossings(faults.ProviderRecv, faults.Before, refund.OperationID(held.Operation))
+		i := slices.IndexFunc(arrivals, func(c evidence.Crossing) bool { return c.Fence == held.Fence })
+		switch {
+		case i < 0:
+			return []string{fmt.Sprintf("no order: the request of rule %s, with fence %s, never arrived", rule, held.Fence)}
+		case arrivals[i].Seq < last:
+			return []string{fmt.Sprintf("another order: the request of rule %s, with fence %s, arrived (%d) before that of rule %s (%d)", rule, held.Fence, arrivals[i].Seq, former, last)}
+		}
+		last, former = arrivals[i].Seq, rule
+	}
+	return nil
 }
 
 // endRecorded is the sequence number at which a process had recorded the run's end, after an event. Where a second send is not

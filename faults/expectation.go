@@ -50,6 +50,10 @@ type Expectation struct {
 	// Late is set where an old worker's request must arrive after the run's end was recorded.
 	Late *Late
 
+	// InOrder names rules, each of which held or froze a worker at its call: their requests must have reached the provider one after
+	// the other, in this order.
+	InOrder []string
+
 	// Witnesses are sightings without which the trial has not shown what the scenario is about, for instance that the provider
 	// did answer a stale fence. A trial without one of them is invalid.
 	Witnesses []Witness

@@ -31,13 +31,14 @@ type SavedExpectation struct {
 	Answers   map[string]string `json:"answers,omitempty"`
 	Race      []string          `json:"race,omitempty"`
 	Late      *Late             `json:"late,omitempty"`
+	InOrder   []string          `json:"in_order,omitempty"`
 	Witnesses []Witness         `json:"witnesses,omitempty"`
 }
 
 // Save makes a file of a plan and what its trial may show.
 func Save(e Expectation, p Plan, about string) Saved {
 	return Saved{Format: SavedFormat, About: about, Engine: e.Engine, Name: e.Scenario, Plan: p, Expect: SavedExpectation{
-		ByLot: e.ByLot, Runs: e.Runs, Verdicts: e.Verdicts, Answers: e.Answers, Race: e.Race, Late: e.Late, Witnesses: e.Witnesses,
+		ByLot: e.ByLot, Runs: e.Runs, Verdicts: e.Verdicts, Answers: e.Answers, Race: e.Race, Late: e.Late, InOrder: e.InOrder, Witnesses: e.Witnesses,
 	}}
 }
 
@@ -46,7 +47,7 @@ func (s Saved) Expectation() Expectation {
 	x := s.Expect
 	return Expectation{
 		Scenario: s.Name, Engine: s.Engine, Profile: s.Plan.Profile, Arm: "fault", Schedule: s.Plan.Schedule,
-		ByLot: x.ByLot, Runs: x.Runs, Verdicts: x.Verdicts, Answers: x.Answers, Race: x.Race, Late: x.Late, Witnesses: x.Witnesses,
+		ByLot: x.ByLot, Runs: x.Runs, Verdicts: x.Verdicts, Answers: x.Answers, Race: x.Race, Late: x.Late, InOrder: x.InOrder, Witnesses: x.Witnesses,
 	}
 }
 
