@@ -54,6 +54,8 @@ func TestTrialIsAtRest(t *testing.T) {
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.before", "provider-received.after"}, false},
 		{"when it asks a second time after an intent of which nothing ever arrived",
 			[]string{"intent.after", "lookup-call.before", "lookup-call.after", "lookup-call.before"}, true},
+		{"not when it asks again because the record of its outcome was lost",
+			[]string{"intent.after", "provider-received.before", "provider-received.after", "lookup-call.before", "lookup-call.after", "outcome.before", "lookup-call.before"}, false},
 		{"not when the second answer was its outcome, of which nobody is told yet",
 			[]string{"intent.after", "provider-received.before", "lookup-call.before", "lookup-call.after", "lookup-call.before", "lookup-call.after", "outcome.after"}, false},
 	} {

@@ -197,8 +197,9 @@ func (t *trace) since(seq int64, p faults.Point, operation string) int {
 }
 
 // asksAgain tells whether a process began a call after a sequence number, was answered, and began another: the answer decided
-// nothing. An error, and a status that tells of one, is no answer; and what another process does tells nothing about an answer
-// whose reader may have died with it. The lock is held.
+// nothing. An error, and a status that tells of one, is no answer; one that the process went to record as the outcome decided it, though
+// the record may have been lost; and what another process does tells nothing about an answer whose reader may have died with it. The
+// lock is held.
 func (t *trace) asksAgain(seq int64, b faults.Boundary, operation string) bool {
 	asks := t.about[about{faults.Point{Boundary: b, When: faults.Before}, operation}]
 	answers := t.about[about{faults.Point{Boundary: b, When: faults.After}, operation}]
@@ -213,7 +214,15 @@ func (t *trace) asksAgain(seq int64, b faults.Boundary, operation string) bool {
 		if status := answers[answered].Detail[faults.DetailStatus]; status == "error" || status >= "500" {
 			continue
 		}
-		if slices.ContainsFunc(asks[i:], func(c *evidence.Crossing) bool { return c.Seq > answers[answered].Seq && c.Process == ask.Process }) {
+		after := answers[answered].Seq
+		next := slices.IndexFunc(asks[i:], func(c *evidence.Crossing) bool { return c.Seq > after && c.Process == ask.Process })
+		if next < 0 {
+			continue
+		}
+		decided := slices.ContainsFunc(t.about[about{faults.Point{Boundary: faults.Outcome, When: faults.Before}, operation}], func(c *evidence.Crossing) bool {
+			return c.Seq > after && c.Seq < asks[i+next].Seq && c.Process == ask.Process
+		})
+		if !decided {
 			return true
 		}
 	}
