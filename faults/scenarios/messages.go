@@ -9,6 +9,15 @@ import (
 // The first reading is the proposal's.
 var readyToSend = rule("ready", faults.OrderCall, faults.After, 2, "a", faults.Hold)
 
+// readyToAsk is where it has read the order for the proposal and asks the model next.
+var readyToAsk = rule("ready", faults.OrderCall, faults.After, 1, "a", faults.Hold)
+
+// patient is a request whose calls have more time than the others', where a call is kept waiting on purpose, or must not fail.
+func patient(request faults.Step) faults.Step {
+	request.Args = []string{"--call-timeout", "4s"}
+	return request
+}
+
 func cut(line, process string) faults.Step {
 	return faults.Step{Do: faults.DoCut, Kind: line, Process: process}
 }
@@ -39,6 +48,19 @@ func (c cell) afterLostRequest() faults.End {
 	return unknown(0, 0, nobodyToAsk)
 }
 
+// sendDoubled delivers the first send twice. The answer to the second copy is the one that comes back.
+var sendDoubled = faults.Schedule{rule("doubled", faults.ProviderCall, faults.Before, 1, "a", faults.Duplicate)}
+
+// afterDoubledRequest is the end of a run whose one send arrived twice. Under a profile that does not recognise the second copy the
+// ledger holds two refunds, which is the network's and the provider's doing: the judge calls that not applicable (I1).
+func (c cell) afterDoubledRequest() faults.End {
+	end := confirmed(2, 2)
+	if !c.profile.Idempotent {
+		end.Entries = 2
+	}
+	return end
+}
+
 // toProvider breaks messages between a worker and the provider; furtherToProvider does so in ways that resemble others and are
 // no part of every run.
 var toProvider = []scenario{
@@ -55,6 +77,45 @@ var toProvider = []scenario{
 				schedule: faults.Schedule{rule("lost", faults.ProviderCall, faults.Before, 1, "a", faults.Drop)},
 				expect:   c.ends(c.afterLostRequest()),
 			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "request-doubled",
+			Title: "The request arrives twice",
+			About: "The engine sends once and the network delivers the request twice. Where the provider recognises a repeated operation the second copy is given the stored receipt: one refund. Elsewhere each copy is a refund of its own, and the run is confirmed by the receipt that came back and can know of no other: two entries for one send, which no engine can prevent and nobody promised.",
+		},
+		profiles: networked,
+		build: func(c cell) trial {
+			expect := c.ends(c.afterDoubledRequest())
+			switch {
+			case !c.fault:
+			case c.profile.Idempotent:
+				expect.Witnesses = []faults.Witness{{Why: "the provider must have recognised the second copy", Outcome: "receipt", Least: 1}}
+			default:
+				expect.Witnesses = []faults.Witness{{Why: "the provider must have taken each copy for a refund of its own", Outcome: "committed", Least: 2}}
+			}
+			return trial{script: approved(only(fault, fired("doubled")), rest), schedule: sendDoubled, expect: expect}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "request-doubled-refused",
+			Title: "The request arrives twice, and the copy's refusal comes back",
+			About: "The order bears the refund once, the provider does not recognise a repeated operation, and the network delivers the one request twice. The first copy moves the money, the second is refused by the balance, and that refusal, the provider's own word on this operation, is the answer that comes back: the run is rejected and the money is gone.",
+		},
+		further:  true,
+		profiles: []refund.ProfileName{refund.ProfileLookup, refund.ProfileStale, refund.ProfileOpaque},
+		build: func(c cell) trial {
+			large := request("r1")
+			large.Amount = 6_000
+			end := rejected(refund.CodeInsufficientBalance, 2, 2)
+			end.Entries = 1
+			expect := c.ends(end)
+			if c.fault {
+				expect.Witnesses = []faults.Witness{{Why: "the provider must have taken the first copy", Outcome: "committed", Least: 1}}
+			}
+			return trial{script: approvedFor(large, only(fault, fired("doubled")), rest), schedule: sendDoubled, expect: expect}
 		},
 	},
 	{
@@ -294,6 +355,32 @@ var toModel = []scenario{
 	asksModel("model-answer-lost", "The model's answer is lost",
 		"The model has answered and billed, and its answer is lost. It is asked again, inside the budget; both calls are billed.",
 		2, rule("lost", faults.ModelCall, faults.After, 1, "a", faults.Lose), faults.Step{}, ""),
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "model-request-doubled",
+			Title: "The question to the model arrives twice",
+			About: "The budget is one question. The engine asks once, and the network delivers the question twice: the model answers and bills both, and the answer that came back is the run's proposal. The copy is the network's; the engine has kept its budget.",
+		},
+		profiles: onlyFull,
+		build: func(c cell) trial {
+			// One call has to do, so it gets more time than a busy machine may take.
+			asks := patient(request("r1"))
+			asks.Args = append(asks.Args, "--model-budget", "1")
+			asked := 1
+			if c.fault {
+				asked = 2
+			}
+			expect := c.ends(confirmed(1, 1))
+			end := expect.Runs["r1"]
+			end.LeastModelCalls, end.MostModelCalls = asked, asked
+			expect.Runs["r1"] = end
+			return trial{
+				script:   approvedFor(asks, rest),
+				schedule: faults.Schedule{rule("doubled", faults.ModelCall, faults.Before, 1, "a", faults.Duplicate)},
+				expect:   expect,
+			}
+		},
+	},
 	asksModel("model-too-many-requests", "The model answers 429 and says when to come back",
 		"The model answers 429 with a Retry-After of two seconds. It is asked again, and no earlier.",
 		2, faults.Rule{}, faults.Step{Do: faults.DoModel, Answers: []string{"status-429"}, RetryAfterMS: 2_000}, "429"),
@@ -335,6 +422,33 @@ var furtherToModel = []scenario{
 	asksModel("model-server-error", "The model answers 500",
 		"The model answers 500, and may have billed. It is asked again.",
 		2, faults.Rule{}, modelAnswers("status-500"), "500"),
+	modelLine("model-connection-cut", "The connection to the model is cut", cut,
+		"When the worker asks the model, its connections are reset, and new ones at once, until the line carries again. Nothing arrived: the question is asked again, inside the budget, and one call is billed."),
+	modelLine("model-silent", "The model accepts the connection and never answers", silence,
+		"What the worker asks is taken and arrives nowhere, and nobody is told. Its time-out ends the wait; then the line carries again, the question is asked again, inside the budget, and one call is billed."),
+}
+
+// modelLine is a scenario in which worker a has read the order, and its line to the model is lost until it has asked once in vain.
+func modelLine(name, title string, lose func(line, process string) faults.Step, about string) scenario {
+	return scenario{
+		ScenarioText: faults.ScenarioText{Name: name, Title: title, About: about},
+		profiles:     onlyFull,
+		build: func(c cell) trial {
+			end := confirmed(1, 1)
+			end.LeastModelCalls, end.MostModelCalls = 1, 1
+			expect := c.ends(end)
+			if c.fault {
+				expect.Witnesses = append(ended(faults.ModelCall, "error", "the worker must have asked in vain"),
+					faults.Witness{Why: "the model must have been asked again", Point: at(faults.ModelCall, faults.Before).String(), Process: "a", Least: 2})
+			}
+			return trial{
+				script: script(start("a"), request("r1"), only(fault, fired("ready"), lose(faults.LineModel, "a"), release("ready"),
+					await(faults.ModelCall, faults.After, "a", "r1"), restore(faults.LineModel, "a")), proposed("r1"), approve("bob", "d1", "r1"), rest),
+				schedule: faults.Schedule{readyToAsk},
+				expect:   expect,
+			}
+		},
+	}
 }
 
 // asksModel is a scenario in which the model's first call fails by a rule or by an answer that is set up, and the second does not.
