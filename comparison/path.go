@@ -66,10 +66,13 @@ func (t *trial) path(r run) model.Trace {
 	trace.ClockMoved = slices.ContainsFunc(t.Trial.Steps, func(s evidence.Step) bool {
 		return strings.HasPrefix(s.Text, string(faults.DoClock)+" ")
 	})
-	for _, c := range p.crossings {
-		trace.Events = append(trace.Events, p.event(c))
-	}
 	trace.Records = p.records()
+	looked := p.looked(trace.Records)
+	for _, c := range p.crossings {
+		event := p.event(c)
+		event.Looked = looked[c.Seq]
+		trace.Events = append(trace.Events, event)
+	}
 	trace.Arrivals = p.arrivals()
 	return trace
 }

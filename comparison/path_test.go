@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -142,6 +143,37 @@ func TestWhatIsNoPathIsRefused(t *testing.T) {
 			answered := &r.Provider.Received[len(r.Provider.Received)-1]
 			answered.Outcome, answered.Code = "committed", ""
 		}, "the provider's promise does not allow"},
+		{"a submit without a look at the order", cell(late, "handrolled", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			looksLost(r, "b", 1)
+		}, "the order was not read for it"},
+		{"a submit without a look at the order, on Temporal", cell(late, "temporal", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			looksLost(r, "b", 1)
+		}, "the order was not read for it"},
+		{"a look at the order before the intent and none after it", cell(late, "handrolled", refund.ProfileLookup, evidence.ArmClean), func(r *evidence.Record) {
+			looksLost(r, "a", 2)
+		}, "the order was not read for it"},
+		{"a look at the order before the round and none in it", cell(late, "temporal", refund.ProfileLookup, evidence.ArmClean), func(r *evidence.Record) {
+			looksLost(r, "a", 2)
+		}, "the order was not read for it"},
+		{"one look at the order for two attempts", cell("l06-2-answer-lost-after-commit", "temporal", refund.ProfileFull, evidence.ArmFault), func(r *evidence.Record) {
+			looksLost(r, "a", 3)
+		}, "the order was not read for it"},
+		{"a first send by an old owner when the provider has forgotten the second", cell(late, "handrolled", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			remembering(r, time.Minute)
+			sentLater(r, "2.0", 2*time.Minute)
+		}, "what was sent first may be forgotten"},
+		{"a second send when the provider has forgotten the first", cell(late, "handrolled", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			remembering(r, time.Minute)
+			stoodStill(r, "3.0", 2*time.Minute)
+		}, "what was sent first may be forgotten"},
+		{"a first attempt when the provider has forgotten a later one", cell(late, "temporal", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			remembering(r, time.Minute)
+			sentLater(r, "1.1", 2*time.Minute)
+		}, "what was sent first may be forgotten"},
+		{"a later attempt when the provider has forgotten the first", cell(late, "temporal", refund.ProfileRetention, evidence.ArmFault), func(r *evidence.Record) {
+			remembering(r, time.Minute)
+			stoodStill(r, "1.4", 2*time.Minute)
+		}, "what was sent first may be forgotten"},
 		{"a message that nobody sent", cell(late, "temporal", refund.ProfileFull, evidence.ArmClean), func(r *evidence.Record) {
 			uncrossed(r, "provider-call")
 		}, "nobody had sent it"},
@@ -213,6 +245,72 @@ func TestATraceThatIsNotFollowedIsInconclusive(t *testing.T) {
 			require.Equal(t, "MODEL", findings[0].Check)
 			require.Contains(t, findings[0].Text, tt.says)
 		})
+	}
+}
+
+// A send that is late, but not later than the provider's memory, is a path: only the tampered ones above are none.
+func TestASendInsideTheProvidersMemoryIsAPath(t *testing.T) {
+	for engine, first := range map[string]string{"handrolled": "2.0", "temporal": "1.1"} {
+		cell := evidence.Cell{Scenario: "l06-6-old-worker-late", Engine: engine, Profile: refund.ProfileRetention, Arm: evidence.ArmFault}
+		record := recorded(t, cell)
+		remembering(&record, 3*time.Minute)
+		sentLater(&record, first, 2*time.Minute)
+		require.Empty(t, pathOfModel(newTrial(record, expectationOf(cell))), engine)
+	}
+}
+
+// looksLost loses the answer to the n-th look of a process at the order.
+func looksLost(r *evidence.Record, process string, n int) {
+	for i := range r.Trace {
+		if c := &r.Trace[i]; c.Process == process && c.Point == point("order-call.after") {
+			if n--; n == 0 {
+				c.Reply = faults.Lose
+			}
+		}
+	}
+}
+
+// remembering shortens what the provider remembers.
+func remembering(r *evidence.Record, retention time.Duration) {
+	export := r.Exports["r1"]
+	export.View.Facts.Intake.Terms.Retention = retention.Milliseconds()
+	r.Exports["r1"] = export
+}
+
+// sentLater puts a submit after all that its owner's successor did, and the provider's answer to it with it. Of the owner nothing else is
+// seen then.
+func sentLater(r *evidence.Record, fence string, by time.Duration) {
+	of := func(boundaries ...faults.Boundary) func(evidence.Crossing) bool {
+		return func(c evidence.Crossing) bool {
+			return c.Fence == fence && slices.Contains(boundaries, c.Point.Boundary)
+		}
+	}
+	late := filter(r.Trace, of("provider-call", "provider-received", "provider-commit"))
+	moves := of("provider-call", "provider-received", "provider-commit", "renewal", "observation")
+	r.Trace = filter(r.Trace, func(c evidence.Crossing) bool { return !moves(c) })
+	for _, c := range late {
+		c.At += refund.Instant(by.Milliseconds())
+		r.Trace = append(r.Trace, c)
+	}
+}
+
+// stoodStill lets an owner stand still before its submit, and everything from there on be later.
+func stoodStill(r *evidence.Record, fence string, by time.Duration) {
+	later := refund.Instant(by.Milliseconds())
+	from := slices.IndexFunc(r.Trace, func(c evidence.Crossing) bool { return c.Fence == fence && c.Point == point("provider-call.before") })
+	at := r.Trace[from].At
+	for i := range r.Trace[from:] {
+		r.Trace[from+i].At += later
+	}
+	for i := range r.Exports["r1"].Facts {
+		if fact := &r.Exports["r1"].Facts[i]; fact.At >= at {
+			fact.At += later
+		}
+	}
+	for i := range r.Provider.Received {
+		if received := &r.Provider.Received[i]; received.At >= at {
+			received.At += later
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	Claimed        // an owner holds the run under the event's fence (leases)
 	Wrote          // an owner begins a write under its fence (leases)
 	Dropped        // an owner's write was refused: its fence is not valid any more (leases)
-	Submits        // a submit leaves
+	Submits        // a submit leaves; Looked says whether its sender had read the order
 	LooksUp        // an owner's look-up leaves
 	Closes         // a close leaves
 	Delivered      // a submit is at the provider's door
@@ -24,10 +24,11 @@ const (
 
 // Event is one crossing of one operation, in the order in which it was observed.
 type Event struct {
-	Name  string // as a person finds it in the trace
-	What  What
-	Fence refund.Fence
-	At    refund.Instant
+	Name   string // as a person finds it in the trace
+	What   What
+	Fence  refund.Fence
+	At     refund.Instant
+	Looked bool
 }
 
 // Record is one durable fact of the operation, in the order of the record. It became durable after event Begun was announced

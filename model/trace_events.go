@@ -83,8 +83,15 @@ func (w *walker) calls(n node, event Event, act action) []node {
 	if !w.readyToCall(*o, act) {
 		return w.no("the owner under %d.%d is %s and its step is %s", f.term, f.seq, standNames[o.at], o.act)
 	}
-	if act == actSend && w.tooLate(event.At) {
-		return w.no("the time to commit was over at %s", w.intake.CommitBy())
+	if act == actSend {
+		switch {
+		case !event.Looked:
+			return w.no("the order was not read for it, between the intent and the send")
+		case w.tooLate(event.At):
+			return w.no("the time to commit was over at %s", w.intake.CommitBy())
+		case w.forgotten(&n.state, *o, event.At):
+			return w.no("what was sent first may be forgotten since %s", w.forgetsAt(&n.state))
+		}
 	}
 	o.at = waiting
 	if act != actLookUp && !n.post(message{act: act, fence: f}, w.wire) {
@@ -100,6 +107,40 @@ func (w *walker) calls(n node, event Event, act action) []node {
 var standNames = [...]string{"gone", "ready", "about to call", "waiting for an answer", "answered"}
 
 func (w *walker) tooLate(at refund.Instant) bool { return at-Slack >= w.intake.CommitBy() }
+
+func (w *walker) forgetsAt(s *state) refund.Instant {
+	return w.firstSent(s) + refund.Instant(w.intake.Terms.Retention)
+}
+
+// forgotten tells whether a send at this time is later than the look at the provider's memory allows. Only the send is observed; the
+// look before it is at most one call's time-out old under a lease, and two in an attempt, because an engine's calls have no more.
+//
+// Two looks see no reason to doubt: that of an owner whose lease is running, and that of a first attempt within a call's time-out of the
+// intent.
+func (w *walker) forgotten(s *state, o owner, at refund.Instant) bool {
+	if !w.profile.Expires || w.trace.ClockMoved || s.FirstSent == 0 || at-Slack < w.forgetsAt(s) {
+		return false
+	}
+	timeout := refund.Instant(w.intake.Terms.CallTimeout)
+	switch {
+	case o.sentBefore && (!w.rounds || o.fence.seq > 1):
+		return true
+	case w.rounds:
+		return at-Slack >= w.firstSent(s)+3*timeout
+	}
+	next, claimed := w.claimedAfter(o.fence)
+	return claimed && at-Slack >= next+timeout
+}
+
+// claimedAfter is when the run was given to another after an owner: at the latest then its lease was over.
+func (w *walker) claimedAfter(f fence) (refund.Instant, bool) {
+	for _, event := range w.trace.Events[:w.at] {
+		if event.What == Claimed && f.less(small(event.Fence)) {
+			return event.At, true
+		}
+	}
+	return 0, false
+}
 
 // attemptOf starts the attempts of a round up to one that calls. Attempts that were started before may act later, and so may
 // those of a round that is over; each calls once.
