@@ -45,14 +45,20 @@ func (s Space) Ownership() string {
 }
 
 // Spaces are all profiles under both kinds of ownership, the real rules and bounds that take a minute: the profile local has
-// no rounds, because only the journal shares a transaction with a ledger.
+// no rounds, because only the journal shares a transaction with a ledger. Where operators may reset the activity of a round there is
+// a space with that.
 func Spaces() []Space {
 	var spaces []Space
 	for _, profile := range refund.Profiles() {
-		for _, rounds := range []bool{false, true} {
-			if !rounds || !profile.Shared {
-				spaces = append(spaces, Space{Profile: profile.Name, Rounds: rounds, Bounds: UsualBounds(rounds), Rules: RealRules()})
-			}
+		add := func(rounds bool, bounds Bounds) {
+			spaces = append(spaces, Space{Profile: profile.Name, Rounds: rounds, Bounds: bounds, Rules: RealRules()})
+		}
+		add(false, UsualBounds(false))
+		if !profile.Shared {
+			add(true, UsualBounds(true))
+		}
+		if !profile.Shared && profile.Idempotent {
+			add(true, ResetBounds())
 		}
 	}
 	return spaces
@@ -176,10 +182,11 @@ func (e *explorer) explore() Exploration {
 		if violation == unbroken && !e.progresses(s) {
 			violation = brokenProgress
 		}
-		id := violations[violation].id
-		if violation != unbroken && e.want != "" && id != e.want {
-			s.Broken = unbroken // play on
-		} else if violation != unbroken {
+		if e.want != "" && violations[violation].id != e.want { // look further, and play on
+			s.Broken = unbroken
+			violation = e.violated(&s)
+		}
+		if id := violations[violation].id; violation != unbroken && (e.want == "" || id == e.want) {
 			x.Found = &Found{Invariant: id, Story: e.story(v, int32(at), violation)}
 			return x
 		}
@@ -193,5 +200,9 @@ func (e *explorer) explore() Exploration {
 
 // String says in one line what an exploration saw.
 func (x Exploration) String() string {
-	return fmt.Sprintf("%s under %s: %d states, %d transitions, depth %d, %s", x.Profile, x.Ownership, x.States, x.Transitions, x.Depth, x.Took.Round(time.Millisecond))
+	text := fmt.Sprintf("%s under %s", x.Profile, x.Ownership)
+	if x.Bounds.Resets > 0 {
+		text += " with a reset"
+	}
+	return fmt.Sprintf("%s: %d states, %d transitions, depth %d, %s", text, x.States, x.Transitions, x.Depth, x.Took.Round(time.Millisecond))
 }

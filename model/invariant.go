@@ -13,6 +13,7 @@ const (
 	brokenI4
 	brokenI5
 	brokenI6
+	brokenI7
 	brokenI8
 	brokenI9
 	brokenI10
@@ -26,8 +27,9 @@ var violations = [...]struct{ id, text string }{
 	{"I2", "the run is CONFIRMED and the ledger holds no entry of it"},
 	{"I3", "the run was told as ended without a refund, and the ledger holds its entry"},
 	{"I4", "the run is told as failed although something was sent and nobody refused it"},
-	{"I5", "the entry was not authorised when it was sent"},
+	{"I5", "the entry was not authorised"},
 	{"I6", "a write of an older owner took effect"},
+	{"I7", "the entry exceeds what the order has left"},
 	{"I8", "the run is CONFIRMED by another operation's refund, which has equal parameters"},
 	{"I9", "the run is CONFIRMED with a receipt for something else under the same key"},
 	{"I10", "a second decision was accepted"},
@@ -52,6 +54,17 @@ func (m *machine) violated(s *state) broken {
 		return brokenI3
 	}
 	return unbroken
+}
+
+// consented is the truth of I5: a person's approval, given as it must be, for the order as it is, and the time to commit is not
+// over. It looks at the world and asks none of the rules that it judges.
+func (m *machine) consented(s *state) bool {
+	return s.Choice == 1 && !s.Unfit && s.Version == s.Shown && m.now(s) < m.intake.CommitBy()
+}
+
+// exhausted is the truth of I7: the order has nothing left for this refund.
+func (s *state) exhausted() bool {
+	return s.Spent || s.Trouble == tightBalance && s.Entries > 0
 }
 
 // settled tells whether a run may stay as it is for ever: it is over, or UNKNOWN where nobody can know (I4).

@@ -25,7 +25,8 @@ type machine struct {
 type candidate struct {
 	decision refund.Decision
 	text     string // for a story
-	unfit    bool   // truth: its approver is the requester
+	version  int64  // of the order that it names, above the one that was shown
+	unfit    bool   // truth: no consent of another person to what was shown
 }
 
 func newMachine(profile refund.Profile, rounds bool, rules Rules, in refund.Intake, instants []refund.Instant) *machine {
@@ -34,13 +35,15 @@ func newMachine(profile refund.Profile, rounds bool, rules Rules, in refund.Inta
 		m.proposals[version] = refund.Proposal{Recommendation: "approve", OrderVersion: int64(version), AnswerID: "answer"}
 	}
 	decision := refund.Decision{DecisionID: "d", OperationID: in.OperationID, Choice: refund.ChoiceApprove, Approver: "bob", Digest: in.Digest}
-	own, rejection, other := decision, decision, decision
-	own.Approver, rejection.Choice, other.Digest = in.Request.Requester, refund.ChoiceReject, "another digest"
+	own, rejection, digest, operation := decision, decision, decision, decision
+	own.Approver, rejection.Choice, digest.Digest, operation.OperationID = in.Request.Requester, refund.ChoiceReject, "another digest", "another operation"
 	m.decisions = []candidate{
-		{decision, "a person approves what was shown", false},
-		{rejection, "a person rejects", false},
-		{own, "the requester approves", true},
-		{other, "a person approves something else than what was shown", true},
+		{decision, "a person approves what was shown", 0, false},
+		{rejection, "a person rejects", 0, false},
+		{own, "the requester approves", 0, true},
+		{digest, "a person approves something else than what was shown", 0, true},
+		{decision, "a person approves the order in another version than the one that was shown", 1, true},
+		{operation, "a person approves another operation", 0, true},
 	}
 	m.ours = refund.Receipt{RefundID: "re-1", OperationID: in.OperationID, Digest: in.Digest, Order: in.Request.Order, Amount: in.Request.Amount, At: in.At + 1}
 	m.foreign = m.ours

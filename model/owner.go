@@ -1,6 +1,10 @@
 package model
 
-import "refundlab/refund"
+import (
+	"slices"
+
+	"refundlab/refund"
+)
 
 // due tells whether a run waits for an owner under leases.
 func (m *machine) due(s *state) bool {
@@ -186,14 +190,36 @@ func (m *machine) openRound(s *state) bool {
 
 // attempt starts the next attempt of the open round.
 func (m *machine) attempt(s *state, i int) bool {
-	once := s.Open == actSend && !m.profile.Idempotent // the provider would take a second send for a second refund (I1)
+	once := m.rules.OneAttempt && s.Open == actSend && !m.profile.Idempotent // the provider would take a second send for a second refund (I1)
 	if s.Open == noAction || s.Held || once && s.Fence.seq > 0 {
 		return false
 	}
 	s.Fence.seq++
 	s.Held = true
-	s.owners[i] = owner{fence: s.Fence, at: intended, act: s.Open, sentBefore: s.Left || s.Fence.seq > 1}
+	s.owners[i] = owner{fence: s.Fence, at: intended, act: s.Open, sentBefore: s.Left || s.Fence.told().seq > 1}
 	return true
+}
+
+// recount is an operator's reset of the open round's activity: its attempts are counted from one again. Operators are told to do it
+// only where the provider recognises a repetition and a call's time-out has passed since the intent. Before that it is played
+// where nothing of the round can arrive any more, because then the provider knows what became of it.
+func (m *machine) recount(s *state) bool {
+	if s.Open != actSend || !m.profile.Idempotent || s.Held || s.Fence.seq == 0 || s.Fence.seq >= recounted || !m.late(s) && s.mayStillSend() {
+		return false
+	}
+	s.Fence.seq = recounted
+	return true
+}
+
+// late tells whether an attempt begins so long after the intent that a reset may have been between them.
+func (m *machine) late(s *state) bool {
+	return m.rounds && s.FirstSent != 0 && !m.now(s).Before(m.firstSent(s)+refund.Instant(m.intake.Terms.CallTimeout))
+}
+
+// mayStillSend tells whether a submit is on its way or may yet leave.
+func (s *state) mayStillSend() bool {
+	return slices.ContainsFunc(s.wire[:], func(m message) bool { return m.act == actSend }) ||
+		slices.ContainsFunc(s.owners[:], func(o owner) bool { return o.at == intended && o.act == actSend })
 }
 
 // endRound records that the open round brought no answer: its time was over, or a person's word came before it.
@@ -226,7 +252,7 @@ func (m *machine) unsent(s *state, i int) (coded, blocked bool) {
 
 // unfitNow is the engine's own check of order and authority.
 func (m *machine) unfitNow(s *state) bool {
-	return m.rules.Order(m.intake.Request, m.order(s), int64(s.Shown)) != "" || !m.now(s).Before(m.intake.CommitBy())
+	return m.rules.Order(m.intake.Request, m.order(s), int64(s.Shown)) != "" || m.rules.DeadlineAtSend && !m.now(s).Before(m.intake.CommitBy())
 }
 
 // send lets owner i check and send, or find that it must not.
@@ -239,8 +265,8 @@ func (m *machine) send(s *state, i int) bool {
 		m.unsentBy(s, i, coded)
 		return true
 	}
-	msg := message{act: actSend, fence: s.owners[i].fence, unauthorised: s.Unfit || m.unfitNow(s)}
-	msg.untimely = m.profile.Expires && !refund.Retained(m.intake.Terms, m.firstSent(s), m.now(s))
+	msg := message{act: actSend, fence: s.owners[i].fence, unauthorised: !m.consented(s)}
+	msg.untimely = m.untimely(s)
 	if !s.post(msg, m.wire) {
 		return false
 	}
@@ -249,24 +275,34 @@ func (m *machine) send(s *state, i int) bool {
 	return true
 }
 
+// untimely is the truth of a send: it may arrive, within its call's time-out, when the provider has forgotten the first one. Like all
+// truths it asks none of the rules that it judges.
+func (m *machine) untimely(s *state) bool {
+	terms := m.intake.Terms
+	return m.profile.Expires && s.FirstSent != 0 && m.now(s)+refund.Instant(terms.CallTimeout) >= m.firstSent(s)+refund.Instant(terms.Retention)
+}
+
 // unsentBy notes that owner i sent nothing. Under rounds the first attempt need not be the first to run, so where the provider
-// can be asked it says whether anything was sent (I3).
+// can be asked it says whether anything was sent; and one that begins late takes it that something was (I3).
 func (m *machine) unsentBy(s *state, i int, coded bool) {
 	o := &s.owners[i]
 	o.at, o.saw, o.coded = answered, sawUnsent, coded
-	if m.rounds && coded && !o.sentBefore && m.profile.Lookup == refund.LookupStrong {
+	if m.rules.AsksFirst && m.rounds && coded && !o.sentBefore && m.profile.Lookup == refund.LookupStrong {
 		if saw, foreign := m.lookUp(s, o.fence); saw != sawNotFound {
 			o.saw, o.foreign, o.coded = saw, foreign, false
 		}
 	}
+	o.sentBefore = o.sentBefore || m.rules.LateIsAgain && m.profile.Idempotent && m.late(s)
 }
 
-// unreadable lets owner i fail to read the order: it learns nothing and sends nothing.
+// unreadable lets owner i fail to read the order: it learns nothing and sends nothing. A first attempt after a reset that came too early
+// would take it that nothing was ever sent, without asking anybody: that is what operators are told to wait for.
 func (m *machine) unreadable(s *state, i int) bool {
-	if !m.readyToCall(s.owners[i], actSend) || m.profile.Shared || !m.rules.IntentFirst {
+	o := s.owners[i]
+	if !m.readyToCall(o, actSend) || m.profile.Shared || !m.rules.IntentFirst || o.fence.seq >= recounted && !m.late(s) {
 		return false
 	}
-	s.owners[i].at, s.owners[i].saw = answered, sawUnsent
+	m.unsentBy(s, i, false)
 	return true
 }
 
@@ -329,7 +365,7 @@ func (m *machine) retries(o owner) bool {
 	case actSend:
 		return o.saw == sawAmbiguous && m.profile.Idempotent
 	case actLookUp:
-		return o.saw == sawAmbiguous || o.saw == sawNotFound
+		return o.saw == sawAmbiguous || o.saw == sawNotFound && m.rules.NotFoundRepeats
 	}
 	return o.saw == sawAmbiguous
 }

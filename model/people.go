@@ -5,7 +5,7 @@ import "refundlab/refund"
 // decide gives candidate n its verdict, in one transaction with whatever follows from it.
 func (m *machine) decide(s *state, n int) {
 	d := m.decisions[n].decision
-	d.OrderVersion = int64(s.Shown)
+	d.OrderVersion = int64(s.Shown) + m.decisions[n].version
 	verdict := m.verdict(s, d)
 	late := m.overdue(s)
 	if verdict == refund.VerdictExpired && !s.Expired && !m.rounds {
@@ -17,7 +17,7 @@ func (m *machine) decide(s *state, n int) {
 	if s.Choice != 0 {
 		s.Broken = brokenI10
 	}
-	s.Unfit = late || m.decisions[n].unfit
+	s.Unfit = late || m.decisions[n].unfit || s.Shown == 0
 	s.Choice = 1
 	if d.Choice == refund.ChoiceReject {
 		s.Choice = 2

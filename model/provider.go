@@ -29,6 +29,7 @@ func (m *machine) raise(s *state, f fence, carried bool) (stale bool) {
 	if !m.profile.Fence {
 		return false
 	}
+	f = f.told()
 	if m.rules.FenceCompared && carried && f.less(s.Raised) {
 		return true
 	}
@@ -90,20 +91,25 @@ func (m *machine) result(known stored) (saw seen, foreign bool) {
 	return sawRefusal, false
 }
 
-// refuses is the provider's own check at its commit.
+// refuses is the provider's own check at its commit. It is another party's reading of the rules, and calls none of the engines'.
 func (m *machine) refuses(s *state) bool {
-	shown := int64(0)
-	if m.profile.OrderVersion {
-		shown = int64(s.Shown)
-	}
-	return refund.CheckOrder(m.intake.Request, m.order(s), shown) != "" || m.profile.Deadline && !m.now(s).Before(m.intake.CommitBy())
+	order := m.order(s)
+	return m.rules.BalanceAtCommit && m.intake.Request.Amount.Minor > order.Captured-order.Refunded ||
+		m.profile.OrderVersion && m.rules.VersionAtCommit && order.Version != int64(s.Shown) ||
+		m.profile.Deadline && m.rules.DeadlineAtCommit && !m.now(s).Before(m.intake.CommitBy())
 }
 
 // commit moves the money.
 func (m *machine) commit(s *state, msg message) {
-	atCommit := m.profile.OrderVersion && m.profile.Deadline
-	if s.Choice != 1 || s.Unfit || !atCommit && msg.unauthorised {
+	authorised := !msg.unauthorised // as it was sent
+	if m.profile.OrderVersion && m.profile.Deadline {
+		authorised = m.consented(s) // as it is now
+	}
+	switch {
+	case !authorised:
 		s.Broken = brokenI5
+	case s.exhausted():
+		s.Broken = brokenI7
 	}
 	s.Entries++
 	m.remember(s, storedReceipt, msg.fence)

@@ -11,6 +11,12 @@ const (
 // fence is refund.Fence in the size that a state can afford.
 type fence struct{ term, seq uint16 }
 
+// recounted marks the attempts after a reset of their activity: they are later than all before it, and nobody outside can tell.
+const recounted = 1 << 15
+
+// told is a fence as it is sent.
+func (f fence) told() fence { return fence{f.term, f.seq &^ recounted} }
+
 func (f fence) less(other fence) bool {
 	return f.term < other.term || f.term == other.term && f.seq < other.seq
 }
@@ -181,7 +187,7 @@ type core struct {
 	// What was used of the bounds; Sends is truth as well.
 	Claims, Sends, Settlements uint8
 
-	// Unfit: the accepted decision came after the deadline, or its approver was the requester. Never true under the real rules.
+	// Unfit: the accepted decision was none of another person, in time, on what was shown. Never true under the real rules.
 	Unfit bool
 	// Broken is an invariant that a step violated.
 	Broken broken

@@ -30,6 +30,7 @@ const (
 	closeRound
 	takeDecision
 	takeSettlement
+	resetActivity
 )
 
 // step is one transition, small because an exploration keeps one for each state.
@@ -50,6 +51,7 @@ type Bounds struct {
 	Claims      int `json:"claims"` // claims by owners, or attempts
 	Rounds      int `json:"rounds"` // rounds that a workflow opens
 	Settlements int `json:"settlements"`
+	Resets      int `json:"resets"` // of the activity of a round, by an operator: 0 or 1
 }
 
 // explorer enumerates the steps of a machine within bounds.
@@ -112,10 +114,8 @@ func (e *explorer) world(try tried, from *state) {
 }
 
 func (e *explorer) people(try tried, from *state) {
-	if from.Shown != 0 {
-		for n := range uint8(len(e.decisions)) {
-			try(takeDecision, n, 0, func(s *state) bool { e.decide(s, int(n)); return s.core != from.core })
-		}
+	for n := range uint8(len(e.decisions)) {
+		try(takeDecision, n, 0, func(s *state) bool { e.decide(s, int(n)); return s.core != from.core })
 	}
 	if int(from.Settlements) < e.bounds.Settlements {
 		for n, kind := range settlements {
@@ -130,10 +130,12 @@ func (e *explorer) workflow(try tried, from *state) {
 		try(recordProposal, 0, 0, func(s *state) bool { s.Shown = s.Version; return !e.over(s) })
 	}
 	try(recordExpiry, 0, 0, e.lateEnd)
-	if int(from.Fence.term) < e.bounds.Rounds {
-		try(openNext, 0, 0, e.openRound)
-	}
+	// A withdrawal opens no round, so no bound hides it.
+	try(openNext, 0, 0, func(s *state) bool { return e.openRound(s) && int(s.Fence.term) <= e.bounds.Rounds })
 	try(closeRound, 0, 0, e.endRound)
+	if e.bounds.Resets > 0 {
+		try(resetActivity, 0, 0, e.recount)
+	}
 }
 
 func (e *explorer) ownership(try tried, from *state) {

@@ -60,7 +60,7 @@ func (e *explorer) tell(by step, before, after *state) string {
 	case claimRun:
 		return fmt.Sprintf("%s claims the run under generation %d; by what is recorded its next step is %s", who, after.Fence.term, after.owners[by.who].act)
 	case startAttempt:
-		return fmt.Sprintf("%s starts attempt %d of round %d (%s)", who, after.Fence.seq, after.Fence.term, after.Open)
+		return fmt.Sprintf("%s starts attempt %d of round %d (%s)", who, after.Fence.told().seq, after.Fence.term, after.Open)
 	case endLease:
 		if e.rounds {
 			return "the server gives the running attempt up: its time is over"
@@ -113,6 +113,8 @@ func (e *explorer) tellCall(by step, before, after *state, who string, dropped f
 		return fmt.Sprintf("the workflow opens round %d to %s", after.Fence.term, after.Open)
 	case closeRound:
 		return "the workflow records that the round brought no answer: AMBIGUOUS"
+	case resetActivity:
+		return "an operator resets the activity: its attempts are counted from one again"
 	case takeDecision:
 		return e.decisions[by.who].text + decided(before, after)
 	case takeSettlement:
@@ -154,7 +156,7 @@ func (e *explorer) tellArrival(by step, before, after *state) string {
 	if msg.act == actClose {
 		what = "close"
 	}
-	sender := fmt.Sprintf("the %s sent under fence %d.%d arrives", what, msg.fence.term, msg.fence.seq)
+	sender := fmt.Sprintf("the %s sent under fence %d.%d arrives", what, msg.fence.term, msg.fence.told().seq)
 	if by.arg&argStays != 0 {
 		sender += ", and a copy of it is still on its way"
 	}
