@@ -23,9 +23,9 @@ func TestTheModelSectionSaysWhatWasExploredAndFound(t *testing.T) {
 	}
 	text := ModelSection(m)
 	require.Contains(t, text, "visited 40 states")
-	require.Contains(t, text, "| full | leases | 3 | - | 1 | 10 | 20 | 5 | 7 ms | nothing |")
-	require.Contains(t, text, "| `second-send-after-look-up` | sent again | lookup | I1 | 9 states | 1 |")
-	require.Contains(t, text, "| `blind` | nothing | full | I3 | **not found** | 0 |")
+	require.Contains(t, text, "| full | leases | 3 | - | 1 | - | 10 | 20 | 5 | 7 ms | nothing |")
+	require.Contains(t, text, "| `second-send-after-look-up` | sent again | lookup | leases | I1 | 9 states | 1 |")
+	require.Contains(t, text, "| `blind` | nothing | full | leases | I3 | **not found** | 0 |")
 	require.Contains(t, text, "1. worker A sends the refund\n2. the ledger holds two entries")
 	require.False(t, m.Passed(), "a control was not found")
 

@@ -20,6 +20,7 @@ type ModelSpace struct {
 	Claims      int                `json:"claims"`    // bounds: claims by owners, or attempts
 	Rounds      int                `json:"rounds,omitempty"`
 	Settlements int                `json:"settlements"`
+	Resets      int                `json:"resets,omitempty"` // of an activity, by an operator
 	States      int                `json:"states"`
 	Transitions int                `json:"transitions"`
 	Depth       int                `json:"depth"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -36,8 +37,9 @@ that are lost, late or doubled, decisions, deadlines, hand-overs and settlements
 invariant is checked, and that one worker alone could bring the run to an end from there. Then each control, a small change of
 the rules, is looked for, and the shortest way to what it breaks is kept.
 
-With --control only that one is looked for, and its story is printed. With --profile only spaces of that profile are explored.
-A run of everything within the usual bounds writes report/model.json and REPORT.md.
+With --control only that one is looked for, under each kind of ownership that it applies to, and its stories are printed. With
+--profile only spaces of that profile are explored. A run of everything within the usual bounds writes report/model.json and
+REPORT.md, also where it fails.
 
 Exit status 1 where an invariant is violated or a control is not found.`,
 		Example: `  go run ./cmd/lab model
@@ -64,7 +66,7 @@ func controlNames() []string {
 	for _, control := range model.Controls() {
 		names = append(names, control.Name)
 	}
-	return names
+	return slices.Compact(names) // one change is a control under each kind of ownership
 }
 
 func (f *modelFlags) run(flags *pflag.FlagSet, out, log io.Writer) error {
@@ -78,24 +80,24 @@ func (f *modelFlags) run(flags *pflag.FlagSet, out, log io.Writer) error {
 		return err
 	}
 	result := evidence.Model{Command: commandLine(), Machine: machine(), StartedAt: refund.At(time.Now())}
-	if result.Spaces, err = exploreSpaces(spaces, log); err != nil {
+	if err := explore(&result, spaces, controls, log); err != nil {
 		return err
 	}
-	for _, control := range controls {
-		found, err := lookFor(control)
-		if err != nil {
-			return err
-		}
-		result.Controls = append(result.Controls, found)
-	}
 	result.EndedAt = refund.At(time.Now())
+	return f.conclude(out, result, f.profile == "" && f.control == "" && !bounded)
+}
+
+// conclude says what came of a run, publishes that of a whole one, and fails where it is not good. A failure is published too: an
+// older result in its place would be read as that of the rules of today.
+func (f *modelFlags) conclude(out io.Writer, result evidence.Model, whole bool) error {
+	var err error
 	if f.json {
 		err = cmdline.WriteJSON(out, result)
 	} else {
 		printModel(out, result, f.control != "")
 	}
-	if err == nil && f.profile == "" && f.control == "" && !bounded && result.Passed() {
-		err = publishInstrument("model", result)
+	if whole {
+		err = errors.Join(err, publishInstrument("model", result))
 	}
 	if err == nil && !result.Passed() {
 		err = refund.Errorf(refund.CodeNotPassed, "an invariant is violated, or a change of the rules was not found")
@@ -147,44 +149,48 @@ func (f *modelFlags) controls() ([]model.Control, error) {
 		}
 		return all, nil
 	}
-	i := slices.IndexFunc(all, func(c model.Control) bool { return c.Name == f.control })
-	if i < 0 {
+	asked := slices.DeleteFunc(all, func(c model.Control) bool { return c.Name != f.control })
+	if len(asked) == 0 {
 		return nil, refund.Errorf(refund.CodeInvalidFlag, "--control %q is unknown: the controls are %s", f.control, strings.Join(controlNames(), ", "))
 	}
-	return all[i : i+1], nil
+	return asked, nil
 }
 
-// exploreSpaces explores as many spaces at a time as there are CPUs.
-func exploreSpaces(spaces []model.Space, log io.Writer) ([]evidence.ModelSpace, error) {
-	explored, errs := make([]evidence.ModelSpace, len(spaces)), make([]error, len(spaces))
+// explore explores the spaces and looks for the controls, as many at a time as there are CPUs.
+func explore(result *evidence.Model, spaces []model.Space, controls []model.Control, log io.Writer) error {
+	result.Spaces, result.Controls = make([]evidence.ModelSpace, len(spaces)), make([]evidence.ModelControl, len(controls))
+	errs := make([]error, len(spaces)+len(controls))
 	slots := make(chan struct{}, runtime.NumCPU())
 	var printing sync.Mutex
 	var running sync.WaitGroup
-	for i, space := range spaces {
+	for i := range errs {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			x, err := model.Explore(space)
-			errs[i] = err
-			explored[i] = evidence.ModelSpace{
-				Profile: space.Profile, Ownership: space.Ownership(), Claims: x.Bounds.Claims, Rounds: x.Bounds.Rounds, Settlements: x.Bounds.Settlements,
-				States: x.States, Transitions: x.Transitions, Depth: x.Depth, ElapsedMS: x.Took.Milliseconds(),
+			if i >= len(spaces) {
+				result.Controls[i-len(spaces)], errs[i] = lookFor(controls[i-len(spaces)])
+				return
 			}
-			if x.Found != nil {
-				explored[i].Violated, explored[i].Story = x.Found.Invariant, x.Found.Story
-			}
+			x, err := model.Explore(spaces[i])
+			result.Spaces[i], errs[i] = explored(x), err
 			printing.Lock()
 			defer printing.Unlock()
 			fmt.Fprintln(log, x)
 		})
 	}
 	running.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	return errors.Join(errs...)
+}
+
+func explored(x model.Exploration) evidence.ModelSpace {
+	space := evidence.ModelSpace{
+		Profile: x.Profile, Ownership: x.Ownership, Claims: x.Bounds.Claims, Rounds: x.Bounds.Rounds, Settlements: x.Bounds.Settlements, Resets: x.Bounds.Resets,
+		States: x.States, Transitions: x.Transitions, Depth: x.Depth, ElapsedMS: x.Took.Milliseconds(),
 	}
-	return explored, nil
+	if x.Found != nil {
+		space.Violated, space.Story = x.Found.Invariant, x.Found.Story
+	}
+	return space
 }
 
 func lookFor(control model.Control) (evidence.ModelControl, error) {
@@ -202,17 +208,17 @@ func lookFor(control model.Control) (evidence.ModelControl, error) {
 func printModel(out io.Writer, result evidence.Model, stories bool) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(result.Spaces) > 0 {
-		fmt.Fprintln(table, "PROFILE\tOWNERSHIP\tCLAIMS\tROUNDS\tSETTLEMENTS\tSTATES\tTRANSITIONS\tDEPTH\tTOOK\tVIOLATED")
+		fmt.Fprintln(table, "PROFILE\tOWNERSHIP\tCLAIMS\tROUNDS\tSETTLEMENTS\tRESETS\tSTATES\tTRANSITIONS\tDEPTH\tTOOK\tVIOLATED")
 	}
 	for _, s := range result.Spaces {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s\n", s.Profile, s.Ownership, s.Claims, s.Rounds, s.Settlements, s.States, s.Transitions, s.Depth, s.ElapsedMS, s.Violated)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s\n", s.Profile, s.Ownership, s.Claims, s.Rounds, s.Settlements, s.Resets, s.States, s.Transitions, s.Depth, s.ElapsedMS, s.Violated)
 	}
 	if len(result.Controls) > 0 && !stories {
-		fmt.Fprintln(table, "\nCONTROL\tPROFILE\tINVARIANT\tFOUND\tSTEPS")
+		fmt.Fprintln(table, "\nCONTROL\tPROFILE\tOWNERSHIP\tINVARIANT\tFOUND\tSTEPS")
 	}
 	for _, c := range result.Controls {
 		if !stories {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%d\n", c.Name, c.Profile, c.Invariant, c.Found, max(len(c.Story)-1, 0))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%t\t%d\n", c.Name, c.Profile, c.Ownership, c.Invariant, c.Found, max(len(c.Story)-1, 0))
 		}
 	}
 	_ = table.Flush() // fails only as out does
