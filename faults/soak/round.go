@@ -87,6 +87,7 @@ type draw struct {
 	clients  int
 	workers  []*worker
 	broken   []faults.Step // what ends a disturbance that has begun
+	ended    []int         // occurrences at which the provider is killed
 }
 
 // run is one refund that is asked for.

@@ -209,14 +209,21 @@ func (d *draw) thawed(w *worker) []faults.Step {
 	return append(steps, faults.Step{Do: faults.DoThaw, Process: w.name}, faults.Step{Do: faults.DoLand, Process: w.name, QuietMS: landed})
 }
 
+// apart is by how many occurrences two kills of the provider differ at least. Two requests that it holds at one time would both be
+// hit, and it has one end.
+const apart = 10
+
 // atProvider hits at the provider's door or in its transaction: the message, a worker whose call may be inside, or the provider.
 func (d *draw) atProvider() {
 	p := pick(d, atProvider)
 	r := faults.Rule{Point: faults.Point{Boundary: p.boundary, When: d.side(p)}, Nth: 1 + d.IntN(p.most), Process: "provider"}
 	switch lot := d.IntN(100); {
 	case lot < 25:
-		r.Action = faults.Kill
-		d.rule(r, faults.Step{Do: faults.DoRestart, Process: "provider"})
+		if !slices.ContainsFunc(d.ended, func(nth int) bool { return max(nth-r.Nth, r.Nth-nth) < apart }) {
+			d.ended = append(d.ended, r.Nth)
+			r.Action = faults.Kill
+			d.rule(r, faults.Step{Do: faults.DoRestart, Process: "provider"})
+		}
 	case lot < 50:
 		if w := d.unfated(true); w != nil {
 			r.Action, r.Victim = faults.Kill, w.name

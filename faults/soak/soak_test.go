@@ -58,6 +58,7 @@ func TestADrawnTrialBreaksNoRuleOfTheHarness(t *testing.T) {
 		promises, err := refund.ProfileNamed(r.Profile)
 		require.NoError(t, err)
 		clients, signalled := map[string]bool{}, map[string]bool{}
+		var ended []int
 		workers, asked := map[string]bool{}, map[string]bool{}
 		for _, s := range trial.Plan.Steps() {
 			asked[s.Run] = asked[s.Run] || s.Do == faults.DoRequest
@@ -81,6 +82,12 @@ func TestADrawnTrialBreaksNoRuleOfTheHarness(t *testing.T) {
 			victim := rule.Victim
 			if victim == "" {
 				victim = rule.Process
+			}
+			if rule.Action == faults.Kill && victim == "provider" {
+				for _, nth := range ended {
+					require.Greater(t, max(nth-rule.Nth, rule.Nth-nth), 5, "the provider is killed twice at one time")
+				}
+				ended = append(ended, rule.Nth)
 			}
 			if trial.Plan.World.OwnServer {
 				require.False(t, workers[victim] && (rule.Action == faults.Kill || rule.Action == faults.Freeze), "a worker that starts while the server is down ends by itself")
