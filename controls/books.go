@@ -136,7 +136,7 @@ var books = []Control{
 			{"handrolled/store.go", `"_txlock": {"immediate"}`, `"_txlock": {"deferred"}`},
 			{"handrolled/transaction.go", `"UPDATE clock SET highest = max(highest, ?) RETURNING highest"`, `"SELECT max(highest, ?) FROM clock"`},
 		},
-		Finds: on(handrolled, "store-contended", full, "END"),
+		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),
 	},
 	{
 		Name:        "pragmas-by-exec",
@@ -166,7 +166,7 @@ var books = []Control{
 	if err := s.create(path); err != nil {
 `},
 		},
-		Finds: on(handrolled, "store-contended", full, "END"),
+		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),
 	},
 	{
 		Name:        "money-before-outcome",

@@ -59,4 +59,26 @@ var cancels = []scenario{
 			}
 		},
 	},
+	{
+		ScenarioText: faults.ScenarioText{
+			Name:  "cancel-before-deadline-worker-dead",
+			Title: "Cancelled, approved and overdue while no worker is alive",
+			About: "The worker dies, the run is cancelled, the approval arrives, the deadline passes, and only then another worker starts, which sees all three together. The cancellation came first: the approval is told that the run is over, and the run ends cancelled and not expired.",
+		},
+		profiles: onlyFull,
+		unlike:   cancelled,
+		build: func(c cell) trial {
+			expect := c.ends(rejected(refund.CodeCancelled, 0, 0))
+			if c.fault {
+				expect.Answers["bob"], expect.Answers["cancel-r1"] = string(refund.VerdictRunClosed), ""
+				expect.Verdicts["d1"] = string(refund.VerdictRunClosed)
+			}
+			return trial{
+				script: asked(decidedSoon("r1"), only(fault, fired("crash"), cancel("r1")),
+					approve("bob", "d1", "r1"), await(faults.Decision, faults.After, "bob", "r1"), only(fault, pass("decide", "r1"), start("b")), join("bob"), rest),
+				schedule: killedAt(faults.Proposal, faults.After),
+				expect:   expect,
+			}
+		},
+	},
 }

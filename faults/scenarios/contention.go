@@ -52,6 +52,40 @@ var contended = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "outcome-contended",
+			Title: "A receipt in hand while another worker holds the write lock",
+			About: "One run's outcome stands before its commit, with the journal's write lock in hand, when another worker has the receipt of a second run and records it. That transaction waits for the lock. A receipt whose record fails instead is gone, and under opaque nobody may ask for another.",
+		},
+		further:  true,
+		profiles: []refund.ProfileName{refund.ProfileOpaque},
+		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
+		build: func(c cell) trial {
+			patient := func(run string) faults.Step {
+				s := request(run)
+				s.Args = []string{"--call-timeout", "15s"}
+				return s
+			}
+			look := faults.Step{Do: faults.DoStatus, Run: "r1"} // one command long, so that the transaction under test has begun
+			expect := c.ends(confirmed(1, 1))
+			expect.Runs["r1"], expect.Runs["r2"] = confirmed(1, 1), confirmed(1, 1)
+			expect.Verdicts["d2"] = string(refund.VerdictAccepted)
+			expect.Answers["carol"] = ""
+			return trial{
+				script: asked(patient("r1"), patient("r2"), proposed("r2"), approve("bob", "d1", "r1"),
+					only(clean, await(faults.Notified, faults.After, "a", "r1")), only(fault, fired("answer")), approve("carol", "d2", "r2"),
+					only(fault, fired("busy"), start("b"), fired("second"), release("answer"), fired("held"), release("second"), look, release("held"), release("busy")), rest),
+				schedule: faults.Schedule{
+					rule("answer", faults.ProviderCall, faults.After, 1, "a", faults.Hold),
+					rule("busy", faults.Claim, faults.Before, 4, "a", faults.Hold), // so that b takes the second run
+					rule("second", faults.Outcome, faults.Before, 1, "b", faults.Hold),
+					rule("held", faults.StoreCommit, faults.Before, 1, "a", faults.Hold),
+				},
+				expect: expect,
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "balance-contended",
 			Title: "Two refunds inside the provider at once",
 			About: "Two refunds of which the order can bear one: the first stands before its commit inside the provider's transaction when the second arrives there. What the second is checked against must be what it commits on: it is refused.",
