@@ -119,6 +119,8 @@ func faultsHit(t *trial) []string {
 			reasons = append(reasons, fmt.Sprintf("rule %s fired and its effect was never complete", rule.Name))
 		case fired.Proof != proofs[fired.Action]:
 			reasons = append(reasons, fmt.Sprintf("rule %s: the proof of %s is %q, not %q", rule.Name, fired.Action, fired.Proof, proofs[fired.Action]))
+		case fired.Unsynced && !t.expect.Unsynced:
+			reasons = append(reasons, fmt.Sprintf("rule %s: %s told of its commit at %s, and its store had synced nothing", rule.Name, fired.Victim, rule.Point.Boundary))
 		}
 		if fired.Action == faults.Kill {
 			if victim, known := t.process(fired.Victim); !known || victim.WaitStatus != "signal 9" {

@@ -34,6 +34,7 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 		{"a fault at another point", func(s *scene) { s.Trial.Fired[0].Point = point("intent.after") }, "recorded as kill at intent.after"},
 		{"a fault without its effect", func(s *scene) { s.Trial.Fired[0].DoneSeq = 0 }, "its effect was never complete"},
 		{"a fault without its proof", func(s *scene) { s.Trial.Fired[0].Proof = "" }, `the proof of kill is "", not "signal 9"`},
+		{"a commit that was told without an fsync", func(s *scene) { s.Trial.Fired[0].Unsynced = true }, "A told of its commit at provider-commit, and its store had synced nothing"},
 		{"a victim that ended by itself", func(s *scene) { s.Trial.Processes[1].WaitStatus = "exit 0" }, `process "A" ended with "exit 0", not by signal 9`},
 		{"a victim that outlived its kill", func(s *scene) { s.Trial.Processes[1].WaitStatus = "" }, "not by signal 9"},
 		{"a worker that crashed by itself", func(s *scene) { s.Trial.Processes[2].WaitStatus = "exit 2" }, "process B ended by itself: exit 2"},

@@ -74,6 +74,9 @@ type Image struct {
 	Volume  string            `json:"volume"`
 	Exports Exports           `json:"exports"`          // of the runs that are there
 	Failed  map[string]string `json:"failed,omitempty"` // by run: why it could not be read
+	// Pending is what had not been synced, in sectors and names, and Survived how much of it the lot left in the image.
+	Pending  int `json:"pending,omitempty"`
+	Survived int `json:"survived,omitempty"`
 }
 
 // Budget is the one set of time-outs under which both engines of a suite run, in milliseconds; a latency without it means
@@ -115,6 +118,8 @@ type Fired struct {
 	// after a hold; 0 when that never came.
 	DoneSeq int64  `json:"done_seq"`
 	Proof   string `json:"proof"` // "signal 9", "state T", "released", "answered", "power lost"
+	// Unsynced tells that a power cut that belongs at an fsync came where the process told of its commit: nothing had been synced.
+	Unsynced bool `json:"unsynced,omitempty"`
 }
 
 // Step is one step of the script as it was played.

@@ -32,6 +32,10 @@ type Expectation struct {
 	// ByLot tells that the schedule was drawn by lot: a rule that never hit does not make the trial invalid.
 	ByLot bool
 
+	// Unsynced tells that the stores of this build do not sync what they commit, so that a power cut at an fsync comes where the
+	// commit is told.
+	Unsynced bool
+
 	// Runs holds the one permitted end of each run by the name that the script gave its request. A run in the exports without
 	// an end here, and an end without its export, make the trial invalid.
 	Runs map[string]End

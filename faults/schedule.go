@@ -44,6 +44,9 @@ type Rule struct {
 	DelayMS int64 `json:"delay_ms,omitempty"`
 	// Volume is the one that PowerCut and Inspect are about: "journal", "ledger" or "history".
 	Volume string `json:"volume,omitempty"`
+	// Sync moves PowerCut from the point into the transaction behind it: before or after the fsync of the volume's log by which the
+	// process makes that transaction durable. A store that does not sync loses its power where the process comes to the far side.
+	Sync When `json:"sync,omitempty"`
 }
 
 // Schedule is the faults of one trial. A run saves the schedule that it played, and playing it again is the same trial.
@@ -87,6 +90,9 @@ func (s Schedule) Validate() error {
 		}
 		if aboutVolume := rule.Action == PowerCut || rule.Action == Inspect; aboutVolume != (rule.Volume != "") {
 			return fmt.Errorf("rule %q: %s with volume %q: %s and %s need one, and nothing else has one", rule.Name, rule.Action, rule.Volume, PowerCut, Inspect)
+		}
+		if inside := rule.Sync == Before || rule.Sync == After; rule.Sync != "" && (!inside || rule.Action != PowerCut || rule.Point.When != Before) {
+			return fmt.Errorf("rule %q: %s at %s, sync %q: only %s ahead of a boundary has one, which is %s or %s", rule.Name, rule.Action, rule.Point, rule.Sync, PowerCut, Before, After)
 		}
 		if rule.Action == Drop && rule.Point.When != Before {
 			return fmt.Errorf("rule %q: a message is lost before a boundary, behind it its answer is: write %s", rule.Name, Lose)

@@ -18,17 +18,18 @@ type post struct {
 	trace     *trace
 	processes *processes
 	schedule  faults.Schedule
-	power     func(*firing) // carries out what a rule does to a volume
+	power     func(*firing)                  // carries out what a rule does to a volume
+	told      func(faults.Announcement) bool // false: the process died at the point
 	server    http.Server
 }
 
 // listen serves announcements on a Unix socket. Its path must stay below the 108 bytes that the system allows.
-func listen(socket string, t *trace, p *processes, s faults.Schedule, power func(*firing)) (*post, error) {
+func listen(socket string, t *trace, p *processes, s faults.Schedule, power func(*firing), told func(faults.Announcement) bool) (*post, error) {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("socket for announcements: %w", err)
 	}
-	h := &post{trace: t, processes: p, schedule: s, power: power}
+	h := &post{trace: t, processes: p, schedule: s, power: power, told: told}
 	h.server.Handler = h
 	go func() { _ = h.server.Serve(listener) }() // ends with close
 	return h, nil
@@ -45,6 +46,9 @@ func (h *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	crossing, hit := h.trace.cross(a, h.schedule)
+	if !h.told(a) {
+		return
+	}
 	reply := faults.Reply{Action: faults.Continue}
 	if hit != nil {
 		go h.strike(hit)

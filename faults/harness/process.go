@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -289,11 +290,51 @@ func (p *process) awaitState(want byte) error {
 	}
 }
 
+// halt stops a process and waits until no thread of it runs any more: each is stopped, has ended, or stands in the kernel, as one that
+// a volume holds does, and is stopped before it is back. Each is sent SIGSTOP by itself: one for the process would wake that thread
+// alone, and the others would run on until it is let go.
+func (p *process) halt() error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.record.PID))
+	if err != nil {
+		return err
+	}
+	for _, thread := range threads {
+		if id, err := strconv.Atoi(filepath.Base(thread)); err == nil {
+			_ = syscall.Tgkill(p.record.PID, id, syscall.SIGSTOP) // it may have ended just now
+		}
+	}
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	deadline := time.NewTimer(signalWithin)
+	defer deadline.Stop()
+	for {
+		states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.record.PID))
+		if err != nil || len(states) == 0 {
+			return errGone
+		}
+		running := slices.ContainsFunc(states, func(file string) bool {
+			state, err := stateIn(file)
+			return err == nil && !strings.ContainsRune("TDZX", rune(state))
+		})
+		if !running {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-deadline.C:
+			return fmt.Errorf("%s still runs %s after it was stopped", p.record.Name, signalWithin)
+		}
+	}
+}
+
 var errGone = errors.New("it is not in the process table")
 
 // state is the letter that the process table has for the whole process; every thread of a stopped process is stopped.
-func (p *process) state() (byte, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.record.PID))
+func (p *process) state() (byte, error) { return stateIn(fmt.Sprintf("/proc/%d/stat", p.record.PID)) }
+
+// stateIn reads the letter from an entry of the process table.
+func stateIn(file string) (byte, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, errGone
 	}

@@ -111,13 +111,13 @@ func (l *Lab) play(ctx context.Context, plan faults.Plan, record *evidence.Recor
 			"orders": filepath.Join(dir, "orders.json"),
 		},
 	}
-	if t.volumes, err = mountVolumes(plan.World, dir, t.values); err != nil {
+	if t.volumes, err = mountVolumes(plan.World, dir, t.values, t.cutAtSync); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.volumes.unmount()) }()
 	socket := filepath.Join(dir, "s")
 	t.processes = &processes{trace: t.trace, dir: dir, socket: socket, env: engine.Env, clocks: setsClocks(plan)}
-	if t.post, err = listen(socket, t.trace, t.processes, schedule, t.power); err != nil {
+	if t.post, err = listen(socket, t.trace, t.processes, schedule, t.power, t.told); err != nil {
 		return err
 	}
 	defer t.post.close()

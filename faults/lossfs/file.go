@@ -55,6 +55,14 @@ func (f *file) sync() {
 	f.disk, f.pending = slices.Clone(f.content), nil
 }
 
+// unsynced is how many bytes were written since the last fsync. The lock is held.
+func (f *file) unsynced() (bytes int) {
+	for _, c := range f.pending {
+		bytes += len(c.data)
+	}
+	return bytes
+}
+
 // fill writes the attributes of the file. The lock is held.
 func (f *file) fill(out *fuse.Attr) {
 	out.Mode = syscall.S_IFREG | 0o644
@@ -66,6 +74,17 @@ func (f *file) fill(out *fuse.Attr) {
 			out.Nlink = 1 // SQLite looks whether its file was unlinked under it
 		}
 	}
+}
+
+// tell calls a hook, if there is one, with who asks.
+func tell(ctx context.Context, hook func(Event), e Event) {
+	if hook == nil {
+		return
+	}
+	if caller, known := fuse.FromContext(ctx); known {
+		e.Thread = int(caller.Pid)
+	}
+	hook(e)
 }
 
 // enter takes the lock for one operation, or says that the power is gone.
@@ -121,8 +140,8 @@ func (d *directory) Unlink(_ context.Context, name string) syscall.Errno {
 }
 
 // Fsync of the directory makes names durable, and no content.
-func (d *directory) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	d.volume.before(Event{Op: SyncDir})
+func (d *directory) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Errno {
+	tell(ctx, d.volume.hooks.Before, Event{Op: SyncDir})
 	leave, errno := d.volume.enter()
 	if errno != 0 {
 		return errno
@@ -152,10 +171,10 @@ func (f *file) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) sy
 }
 
 // Setattr moves the end of the file. Owner, mode and times are accepted and forgotten.
-func (f *file) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (f *file) Setattr(ctx context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	size, resized := in.GetSize()
 	if resized {
-		f.volume.before(Event{Op: Truncate, Name: f.name})
+		tell(ctx, f.volume.hooks.Before, Event{Op: Truncate, Name: f.name})
 	}
 	leave, errno := f.volume.enter()
 	if errno != 0 {
@@ -181,8 +200,8 @@ func (f *file) Read(_ context.Context, _ fs.FileHandle, into []byte, offset int6
 	return fuse.ReadResultData(into[:copy(into, f.content[offset:])]), 0
 }
 
-func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, offset int64) (uint32, syscall.Errno) {
-	f.volume.before(Event{Op: Write, Name: f.name, Bytes: len(data)})
+func (f *file) Write(ctx context.Context, _ fs.FileHandle, data []byte, offset int64) (uint32, syscall.Errno) {
+	tell(ctx, f.volume.hooks.Before, Event{Op: Write, Name: f.name, Bytes: len(data)})
 	leave, errno := f.volume.enter()
 	if errno != 0 {
 		return 0, errno
@@ -193,13 +212,19 @@ func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, offset int
 }
 
 // Fsync makes the content durable, and no name.
-func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	f.volume.before(Event{Op: Sync, Name: f.name})
+func (f *file) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Errno {
 	leave, errno := f.volume.enter()
 	if errno != 0 {
 		return errno
 	}
-	defer leave()
+	event := Event{Op: Sync, Name: f.name, Bytes: f.unsynced()}
+	leave()
+	tell(ctx, f.volume.hooks.Before, event)
+	if leave, errno = f.volume.enter(); errno != 0 {
+		return errno
+	}
 	f.sync()
+	leave()
+	tell(ctx, f.volume.hooks.Synced, event)
 	return 0
 }

@@ -26,12 +26,29 @@ type Survival struct {
 // sector is the least that a disk writes at once, in bytes.
 const sector = 512
 
+// Drawn counts what had not been synced: truncations, names, and writes, or, where these may be torn, their sectors.
+type Drawn struct{ Of, Survived int }
+
 // Image returns what would be on the disk if the power failed now.
 func (v *Volume) Image(s Survival) Image {
+	image, _ := v.Draw(s)
+	return image
+}
+
+// Draw is Image, and says how much there was to draw from.
+func (v *Volume) Draw(s Survival) (Image, Drawn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	lot := rand.New(rand.NewPCG(s.Seed, 0)) //nolint:gosec // a draw that can be repeated, and no secret
-	survives := func() bool { return s.Chance > 0 && lot.Float64() < s.Chance }
+	var drawn Drawn
+	survives := func() bool {
+		drawn.Of++
+		if s.Chance == 0 || lot.Float64() >= s.Chance {
+			return false
+		}
+		drawn.Survived++
+		return true
+	}
 	names := maps.Clone(v.disk)
 	for _, n := range v.namings {
 		switch {
@@ -54,7 +71,7 @@ func (v *Volume) Image(s Survival) Image {
 		}
 		image[name] = content
 	}
-	return image
+	return image, drawn
 }
 
 // parts splits a write at the boundaries of sectors.

@@ -127,7 +127,7 @@ func Probe() error {
 		return err
 	}
 	defer func() { _ = os.Remove(dir) }() // an empty directory that stays is no answer to the question
-	v, err := Mount(dir, nil)
+	v, err := Mount(dir, Hooks{})
 	if err != nil {
 		return fmt.Errorf("%w (mounting needs root and the right to mount)", err)
 	}

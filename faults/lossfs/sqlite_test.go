@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if dir := os.Getenv(envServe); dir != "" {
-		if _, err := lossfs.Mount(dir, nil); err != nil {
+		if _, err := lossfs.Mount(dir, lossfs.Hooks{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -127,7 +127,7 @@ func mount(t *testing.T, before func(lossfs.Event)) (*lossfs.Volume, string) {
 		t.Skipf("NOT RUN: power loss cannot be tested on this machine: %v", err)
 	}
 	dir := t.TempDir()
-	v, err := lossfs.Mount(dir, before)
+	v, err := lossfs.Mount(dir, lossfs.Hooks{Before: before})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, v.Unmount())
@@ -248,6 +248,41 @@ func TestACommitIsNotDurableBeforeItsFsync(t *testing.T) {
 	rows, err = rowsIn(t, v.Image(lossfs.Survival{}))
 	require.NoError(t, err)
 	require.Equal(t, committed+1, rows)
+}
+
+// Each fsync is told of twice, and with a thread of the program that asked for it.
+func TestWhoAsksForAnFsyncIsKnownBeforeAndBehindIt(t *testing.T) {
+	if err := lossfs.Probe(); err != nil {
+		t.Skipf("NOT RUN: power loss cannot be tested on this machine: %v", err)
+	}
+	dir := t.TempDir()
+	var mu sync.Mutex
+	var told []string
+	threads := map[int]bool{}
+	hook := func(when string) func(lossfs.Event) {
+		return func(e lossfs.Event) {
+			if e.Op == lossfs.Sync && strings.HasSuffix(e.Name, "-wal") {
+				mu.Lock()
+				defer mu.Unlock()
+				told, threads[e.Thread] = append(told, when), true
+			}
+		}
+	}
+	v, err := lossfs.Mount(dir, lossfs.Hooks{Before: hook("before"), Synced: hook("synced")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, v.Unmount()) })
+	w := startWriter(t, dir, wal("FULL", 1000))
+	w.commit(1)
+	mu.Lock()
+	told = nil
+	mu.Unlock()
+	w.commit(2)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, []string{"before", "synced", "before", "synced"}, told, "one fsync for each commit")
+	for thread := range threads {
+		require.DirExists(t, fmt.Sprintf("/proc/%d/task/%d", w.command.Process.Pid, thread))
+	}
 }
 
 // Disks write in any order. FULL and NORMAL are never corrupt, whatever survives; OFF is.

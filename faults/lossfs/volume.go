@@ -25,7 +25,7 @@ import (
 // Volume is one mounted file system: one directory with files.
 type Volume struct {
 	dir    string
-	before func(Event)
+	hooks  Hooks
 	root   *directory
 	server *fuse.Server
 
@@ -53,21 +53,24 @@ const (
 	SyncDir  Op = "fsync of the directory"
 )
 
-// Event is one operation that is about to be carried out.
+// Event is one operation.
 type Event struct {
-	Op    Op
-	Name  string // of the file
-	Bytes int    // of a write
+	Op     Op
+	Name   string // of the file
+	Bytes  int    // of a write, or of the writes that an fsync makes durable
+	Thread int    // of the program that asks, by its number in the process table
 }
 
-// Mount mounts an empty volume on the directory dir. before, unless it is nil, is called ahead of each operation and may block:
-// that holds the program, which cannot die meanwhile, not even by SIGKILL. So let it go first, then wait for the program's end,
-// then unmount.
-func Mount(dir string, before func(Event)) (*Volume, error) {
-	if before == nil {
-		before = func(Event) {}
-	}
-	v := &Volume{dir: dir, before: before, live: map[string]*file{}, disk: map[string]*file{}}
+// Hooks see what programs ask of a volume. Each may block: that holds the program, which cannot die meanwhile, not even by
+// SIGKILL. So send that, let the program go, wait for its end, and only then unmount.
+type Hooks struct {
+	Before func(Event) // ahead of each operation
+	Synced func(Event) // behind an fsync of a file, when its content is on the disk and the program does not know yet
+}
+
+// Mount mounts an empty volume on the directory dir. A hook may be nil.
+func Mount(dir string, hooks Hooks) (*Volume, error) {
+	v := &Volume{dir: dir, hooks: hooks, live: map[string]*file{}, disk: map[string]*file{}}
 	v.root = &directory{volume: v}
 	// Nothing is cached by name and no page is written late, so that every pwrite is seen at once; only pages of a shared mapping
 	// come later. DirectMountStrict asks the kernel itself, without the program fusermount.

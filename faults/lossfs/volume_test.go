@@ -72,6 +72,11 @@ func TestSurvivalIsDrawnByItsSeed(t *testing.T) {
 		}
 	}
 	require.NotZero(t, torn, "sectors of one write have different fates")
+
+	_, drawn := v.Draw(lossfs.Survival{Chance: 1, Torn: true})
+	require.Equal(t, lossfs.Drawn{Of: 8 + 8*3, Survived: 8 + 8*3}, drawn, "a name and three sectors of each file")
+	_, drawn = v.Draw(lossfs.Survival{})
+	require.Equal(t, lossfs.Drawn{Of: 8}, drawn, "the content of a file without a name is nowhere")
 }
 
 func TestAfterTheCutNothingWorksUntilThePowerIsBack(t *testing.T) {
@@ -132,6 +137,6 @@ func TestNoProgramInheritsTheDevice(t *testing.T) {
 }
 
 func TestAMachineWithoutTheMeansIsToldWhy(t *testing.T) {
-	_, err := lossfs.Mount(t.TempDir()+"/absent", nil)
+	_, err := lossfs.Mount(t.TempDir()+"/absent", lossfs.Hooks{})
 	require.ErrorContains(t, err, "a lossy volume cannot be mounted")
 }
