@@ -12,7 +12,7 @@ import (
 func PowerSection(x evidence.Power) string {
 	var b strings.Builder
 	b.WriteString("## Power loss\n\n")
-	fmt.Fprintf(&b, "`%s`, %s, seed %d. The stores lie on a file system that loses what was not synced. At each point their power is cut: writes, truncations and names that no fsync covers are gone, every process on that store dies, and the next one starts on what is left. Where synchronous is FULL each trial is played twice, the second time with each unsynced sector surviving by one chance in two.\n\n", x.Command, milliseconds(int64(x.EndedAt-x.StartedAt)), x.Seed)
+	fmt.Fprintf(&b, "`%s`%s, %s, seed %d. The stores lie on a file system that loses what was not synced. At each point their power is cut: writes, truncations and names that no fsync covers are gone, every process on that store dies, and the next one starts on what is left. Where synchronous is FULL each trial is played twice, the second time with each unsynced sector surviving by one chance in two.\n\n", x.Command, onMachine(x), milliseconds(int64(x.EndedAt-x.StartedAt)), x.Seed)
 	if x.NotRun != "" {
 		fmt.Fprintf(&b, "**Not run:** this machine cannot play these %d trials, so they show nothing: %s.\n\n", len(x.Trials), x.NotRun)
 		return b.String()
@@ -20,6 +20,9 @@ func PowerSection(x evidence.Power) string {
 	b.WriteString(powerCounts(x).String())
 	b.WriteString("In a control the store was built with NORMAL or OFF in the place of FULL. The check after *caught* is among those that the judge reported (MODEL: the answers and records are no path of the model); *harmless* names why nothing that is lost at this point contradicts anybody, and the judge reported nothing there.\n\n")
 	b.WriteString(powerPoints(x).String())
+	if drawn := powerDrawn(x); drawn != "" {
+		b.WriteString(drawn)
+	}
 	for _, t := range x.Trials {
 		if t.Right() {
 			continue
@@ -37,6 +40,32 @@ func PowerSection(x evidence.Power) string {
 		}
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n\n"
+}
+
+// onMachine says where the result comes from, and of which versions.
+func onMachine(x evidence.Power) string {
+	if x.Machine == (evidence.Machine{}) {
+		return "" // an older result does not say
+	}
+	text := " on " + machineText(x.Machine)
+	for _, v := range x.Versions {
+		text += ", " + v.Part + " " + v.Version
+	}
+	return text
+}
+
+// powerDrawn says how much there was to draw from where the power fails inside a transaction.
+func powerDrawn(x evidence.Power) string {
+	var trials, draws, pending, survived int
+	for _, t := range x.Trials {
+		if t.Draws > 1 && t.Pending > 0 {
+			trials, draws, pending, survived = trials+1, draws+t.Draws, pending+t.Pending, survived+t.Survived
+		}
+	}
+	if trials == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Inside a transaction the log is written and not synced. In the %d trials by lot that fail there, %d sectors and names had not been synced, of which %d survived where the trial went on; with further lots, %d images were drawn and read.\n\n", trials, pending, survived, draws)
 }
 
 func lotText(t evidence.PowerTrial) string {

@@ -38,6 +38,17 @@ func TestThePowerSectionCallsOnlyAPassHarmless(t *testing.T) {
 	require.Contains(t, text, "- **ledger-provider-commit.after, synchronous=OFF: fail, and nothing should be found: nobody had the receipt yet**\n  - I1: two entries")
 }
 
+func TestThePowerSectionSaysWhereAndHowMuchWasDrawn(t *testing.T) {
+	trial := evidence.PowerTrial{Name: "journal-outcome-written", Volume: "journal", Profile: "full", Point: "outcome, before its fsync", Synchronous: "FULL",
+		Breaks: "I4", Verdict: "pass", Lot: true, Pending: 40, Survived: 19, Draws: 6}
+	text := PowerSection(evidence.Power{
+		Command: "lab power", Machine: evidence.Machine{OS: "linux", Arch: "arm64", CPUs: 3, Go: "go1.99"},
+		Versions: []evidence.Version{{Part: "SQLite driver", Version: "v9"}}, Trials: []evidence.PowerTrial{trial},
+	})
+	require.Contains(t, text, "`lab power` on linux/arm64, 3 CPUs, go1.99, SQLite driver v9, ")
+	require.Contains(t, text, "In the 1 trials by lot that fail there, 40 sectors and names had not been synced, of which 19 survived where the trial went on; with further lots, 6 images were drawn and read.")
+}
+
 func TestThePowerSectionNeverTakesNotRunForPassed(t *testing.T) {
 	text := PowerSection(evidence.Power{NotRun: "this machine has no FUSE", Trials: []evidence.PowerTrial{{Verdict: evidence.NotRun}}})
 	require.Contains(t, text, "**Not run:** this machine cannot play these 1 trials, so they show nothing: this machine has no FUSE.")

@@ -9,6 +9,8 @@ import (
 // Power is what one run of "lab power" showed.
 type Power struct {
 	Command   string         `json:"command"` // as the user typed it
+	Machine   Machine        `json:"machine"`
+	Versions  []Version      `json:"versions"`
 	StartedAt refund.Instant `json:"started_at"`
 	EndedAt   refund.Instant `json:"ended_at"`
 	Engines   []string       `json:"engines"`
@@ -29,6 +31,11 @@ type PowerTrial struct {
 	Moment      string `json:"moment"` // the point in words
 	// Lot: of what was not synced, each sector survived with one chance in two; else nothing did.
 	Lot bool `json:"lot,omitempty"`
+	// Pending is what had not been synced when the power failed, in sectors and names, and Survived what was left of it. Draws is how
+	// many images were drawn by lot and read.
+	Pending  int `json:"pending,omitempty"`
+	Survived int `json:"survived,omitempty"`
+	Draws    int `json:"draws,omitempty"`
 	// Breaks is the check that a control must be found by; "" where what is lost contradicts nobody, for the reason in Why: there a
 	// control passes like the product.
 	Breaks   string         `json:"breaks,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 	"strconv"
@@ -47,7 +48,8 @@ nothing where the trial says that what is lost contradicts nobody.
 It needs FUSE, root and the right to mount. Without them no trial is played and none passes: each is listed as not run, with the
 reason, and the exit status is 1, or with --allow-missing 0.
 
-A complete run writes report/power.json and REPORT.md.
+A complete run writes report/power.json and REPORT.md, also where nothing could be played: what another machine showed is not this
+one's.
 
 Exit status 1 where a trial without a broken setting does not pass, a broken one is not found by its check or is not harmless as
 said, or a trial was not run.`,
@@ -85,9 +87,13 @@ func (p powerPlay) cell() evidence.Cell {
 
 // record is the trial in the result, before it was played.
 func (p powerPlay) record() evidence.PowerTrial {
+	point := p.Point.String()
+	if p.Sync != "" {
+		point = fmt.Sprintf("%s, %s its fsync", p.Point.Boundary, p.Sync)
+	}
 	return evidence.PowerTrial{
 		Name: p.Name, Engine: p.Expect.Engine, Profile: p.Profile, Volume: p.Volume, Synchronous: p.synchronous,
-		Point: p.Point.String(), Moment: p.Moment, Lot: p.lot, Breaks: p.Breaks, Why: p.Why, Verdict: evidence.NotRun,
+		Point: point, Moment: p.Moment, Lot: p.lot, Breaks: p.Breaks, Why: p.Why, Verdict: evidence.NotRun,
 	}
 }
 
@@ -118,6 +124,9 @@ func (f *powerFlags) plays() ([]powerPlay, error) {
 			continue
 		}
 		plays = append(plays, powerPlay{trial, evidence.SynchronousFull, false}, powerPlay{trial, evidence.SynchronousFull, true})
+		if trial.Sync == faults.After {
+			continue // where nothing is synced there is no such moment
+		}
 		for _, broken := range brokenSettings {
 			plays = append(plays, powerPlay{trial, broken, false})
 		}
@@ -130,6 +139,13 @@ func (f *powerFlags) plays() ([]powerPlay, error) {
 	return plays, nil
 }
 
+// lot is the seed of one trial: with the same for all each would draw the same survivors.
+func (f *powerFlags) lot(trial string) uint64 {
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(trial)) // a hash takes everything
+	return f.seed ^ name.Sum64()
+}
+
 func (f *powerFlags) whole() bool { return len(f.engines)+len(f.names) == 0 }
 
 func (f *powerFlags) run(ctx context.Context, out, log io.Writer) error {
@@ -137,7 +153,7 @@ func (f *powerFlags) run(ctx context.Context, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	result := evidence.Power{Command: commandLine(), StartedAt: refund.At(time.Now()), Seed: f.seed}
+	result := evidence.Power{Command: commandLine(), Machine: machine(), Versions: versions(), StartedAt: refund.At(time.Now()), Seed: f.seed}
 	for _, p := range plays {
 		result.Trials = append(result.Trials, p.record())
 		if !slices.Contains(result.Engines, p.Expect.Engine) {
@@ -150,7 +166,7 @@ func (f *powerFlags) run(ctx context.Context, out, log io.Writer) error {
 		return err
 	}
 	result.EndedAt = refund.At(time.Now())
-	if f.whole() && result.NotRun == "" {
+	if f.whole() {
 		if err := publishInstrument("power", result); err != nil {
 			return err
 		}
@@ -211,7 +227,7 @@ func (f *powerFlags) play(ctx context.Context, plays []powerPlay, result *eviden
 			}
 			plan := p.Plan
 			if p.lot {
-				plan.World.Survival = faults.Survival{Percent: survivalPercent, Seed: f.seed}
+				plan.World.Survival = faults.Survival{Percent: survivalPercent, Seed: f.lot(p.Name)}
 			}
 			lab := b.labs[p.synchronous]
 			record := lab.Play(ctx, p.cell(), plan)
@@ -219,12 +235,18 @@ func (f *powerFlags) play(ctx context.Context, plays []powerPlay, result *eviden
 				return refund.Wrap(refund.CodeInterrupted, ctx.Err(), "the run was interrupted")
 			}
 			expect := p.Expect
-			expect.Scenario = p.cell().Scenario
+			expect.Scenario, expect.Unsynced = p.cell().Scenario, p.synchronous != evidence.SynchronousFull
 			judged := comparison.JudgeRecord(record, expect)
 			trial := &result.Trials[i]
 			trial.Verdict, trial.TookMS = string(judged.Verdict), int64(record.Trial.EndedAt-record.Trial.StartedAt)
 			for _, finding := range judged.Findings {
 				trial.Findings = append(trial.Findings, evidence.PowerFinding(finding))
+			}
+			if images := record.Trial.Images; len(images) > 0 { // the first is the one that the trial went on with
+				trial.Pending, trial.Survived = images[0].Pending, images[0].Survived
+				if p.lot {
+					trial.Draws = len(images)
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()

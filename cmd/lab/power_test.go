@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ func withoutFUSE() powerFlags {
 
 // Where nothing can be cut no trial passes: each is listed as not run, with the reason, and the exit status says so.
 func TestWithoutFUSEEachTrialIsNotRunAndNonePasses(t *testing.T) {
+	t.Chdir(t.TempDir()) // a complete run writes its result
 	f := withoutFUSE()
 	var out, log bytes.Buffer
 	err := f.run(t.Context(), &out, &log)
@@ -36,10 +38,32 @@ func TestWithoutFUSEEachTrialIsNotRunAndNonePasses(t *testing.T) {
 		require.False(t, trial.Right(), trial.Name)
 	}
 	require.False(t, result.Passed())
-	require.Contains(t, comparison.PowerSection(result), "**Not run:**")
+}
+
+// Where an earlier result lies, of this machine or of another, it is no result of this run.
+func TestWhatWasNotRunReplacesAnEarlierResultInTheReport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	earlier := evidence.Power{Command: "lab power", Trials: []evidence.PowerTrial{{Name: "journal-intent.after", Volume: "journal", Synchronous: "FULL", Verdict: "pass"}}}
+	require.NoError(t, publishInstrument("power", earlier))
+	f := withoutFUSE()
+	require.Error(t, f.run(t.Context(), io.Discard, io.Discard))
+	sections, err := comparison.Instruments(reportDir)
+	require.NoError(t, err)
+	require.Contains(t, sections, "**Not run:**")
+	require.Contains(t, sections, "this machine has no FUSE")
+	require.Contains(t, sections, runtime.Version(), "it says on which machine")
+	require.NotContains(t, sections, "pass")
+
+	require.NoError(t, publishInstrument("power", earlier))
+	f.names = []string{"journal-intent"}
+	require.Error(t, f.run(t.Context(), io.Discard, io.Discard))
+	sections, err = comparison.Instruments(reportDir)
+	require.NoError(t, err)
+	require.NotContains(t, sections, "Not run:", "a part of the trials replaces nothing")
 }
 
 func TestAllowMissingIsLoud(t *testing.T) {
+	t.Chdir(t.TempDir())
 	f := withoutFUSE()
 	f.allowMissing = true
 	var log bytes.Buffer
@@ -86,8 +110,8 @@ func TestALineAboutATrialCallsOnlyAPassHarmless(t *testing.T) {
 	require.Contains(t, line("I10", "inconclusive", "I10"), "NOT CAUGHT by I10")
 }
 
-// Two trials with real processes, each under the product's setting and under two broken ones: the receipt that a worker holds,
-// and the decision that a person was told.
+// Three trials with real processes, each under the product's setting and under two broken ones: the receipt that a worker holds,
+// the decision that a person was told, and the outcome when it is written and not synced.
 func TestPowerLossIsSurvivedWithFullAndFoundWithoutIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the system twice more")
@@ -95,12 +119,12 @@ func TestPowerLossIsSurvivedWithFullAndFoundWithoutIt(t *testing.T) {
 	if err := lossfs.Probe(); err != nil {
 		t.Skipf("NOT RUN: power loss cannot be tested on this machine: %v", err)
 	}
-	f := powerFlags{names: []string{"ledger-provider-call", "journal-reply"}, seed: 1, jobs: 4, json: true, possible: powerPossible}
+	f := powerFlags{names: []string{"ledger-provider-call", "journal-reply", "journal-outcome-written"}, seed: 1, jobs: 4, json: true, possible: powerPossible}
 	var out, log bytes.Buffer
 	require.NoError(t, f.run(t.Context(), &out, &log), "%s", &log)
 	var result evidence.Power
 	require.NoError(t, json.Unmarshal(out.Bytes(), &result))
-	require.Len(t, result.Trials, 8)
+	require.Len(t, result.Trials, 12)
 	caught := map[string]int{}
 	for _, trial := range result.Trials {
 		if trial.Control() {
@@ -109,6 +133,10 @@ func TestPowerLossIsSurvivedWithFullAndFoundWithoutIt(t *testing.T) {
 		} else {
 			require.Equal(t, string(comparison.Pass), trial.Verdict, trial.Name)
 		}
+		if trial.Name == "journal-outcome-written" && trial.Lot {
+			require.Greater(t, trial.Pending, 8, "at least a page is written and not synced")
+			require.Greater(t, trial.Draws, 1)
+		}
 	}
-	require.Equal(t, map[string]int{"I2": 2, "I10": 2}, caught)
+	require.Equal(t, map[string]int{"I2": 2, "I4": 2, "I10": 2}, caught)
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"refundlab/faults"
@@ -13,6 +14,7 @@ type PowerTrial struct {
 	Name    string // of the trial, for instance "journal-intent.after"
 	Volume  string // that loses its power
 	Point   faults.Point
+	Sync    faults.When // of a cut inside the transaction behind the point: before or after its fsync
 	Profile string
 	Moment  string // the point in words
 	// Breaks is the check that must be among those reported where the store's commits are not synced; empty where what is lost
@@ -23,11 +25,15 @@ type PowerTrial struct {
 	Expect faults.Expectation
 }
 
-// Power is every trial with a power failure: at each boundary of the journal, before and after; around the provider's commit, for
-// the journal and for the ledger; the look at the provider's door; and at boundaries of the Temporal server's history.
+// Power is every trial with a power failure: at each boundary of the journal, before, after, and inside, around the fsync of its
+// transaction; around the provider's commit, for the journal and for the ledger; the look at the provider's door; and at boundaries
+// of the Temporal server's history.
 func Power() []PowerTrial {
 	var trials []PowerTrial
-	for _, list := range [][]PowerTrial{beforeTheProposal(), theDecision(), afterTheDecision(), unrepeatable(), oneTransaction(), theLedger(), {theDoor(doorRuns)}, theHistory()} {
+	for _, list := range [][]PowerTrial{
+		beforeTheProposal(), theDecision(), afterTheDecision(), unrepeatable(), oneTransaction(), insideTransactions(),
+		theLedger(), {theTombstone()}, {theDoor(doorRuns)}, theHistory(),
+	} {
 		trials = append(trials, list...)
 	}
 	return trials
@@ -48,6 +54,12 @@ func cutAt(volume string, b faults.Boundary, w faults.When, nth int, process str
 func powerTrial(profile refund.ProfileName, moment, breaks string, schedule faults.Schedule, expect faults.Expectation, steps ...any) PowerTrial {
 	last := schedule[len(schedule)-1]
 	name := fmt.Sprintf("%s-%s", last.Volume, last.Point)
+	switch last.Sync {
+	case faults.Before:
+		name = fmt.Sprintf("%s-%s-written", last.Volume, last.Point.Boundary)
+	case faults.After:
+		name = fmt.Sprintf("%s-%s-synced", last.Volume, last.Point.Boundary)
+	}
 	if last.Nth > 1 {
 		name += fmt.Sprintf("-%d", last.Nth)
 	}
@@ -55,7 +67,7 @@ func powerTrial(profile refund.ProfileName, moment, breaks string, schedule faul
 		name += "-" + string(profile)
 	}
 	t := PowerTrial{
-		Name: name, Volume: last.Volume, Point: last.Point, Profile: string(profile), Moment: moment, Breaks: breaks,
+		Name: name, Volume: last.Volume, Point: last.Point, Sync: last.Sync, Profile: string(profile), Moment: moment, Breaks: breaks,
 		Plan: faults.Plan{
 			Profile: string(profile), Script: script(steps...), Schedule: schedule,
 			World: faults.World{Orders: []faults.Order{{ID: order, Currency: "EUR", Captured: 10_000, Version: 1}}, Volumes: []string{last.Volume}},
@@ -197,6 +209,8 @@ func afterTheDecision() []PowerTrial {
 		{faults.Observed, faults.After, 1, "a", 2, "I4", "an answer that decides nothing is recorded", []faults.Rule{lost}},
 		{faults.Outcome, faults.Before, 1, "a", 2, "I4", "the outcome is about to be recorded", nil},
 		{faults.Outcome, faults.After, 1, "a", 1, "I4", "the outcome is recorded", nil},
+		{faults.StoreCommit, faults.Before, 1, "a", 2, "I4", "the transaction with the outcome is about to commit", nil},
+		{faults.StoreCommit, faults.Before, 2, "a", 1, "I4", "the next transaction is about to commit", nil},
 		{faults.Notified, faults.Before, 1, "a", 1, "I4", "the notice is delivered", nil},
 		{faults.Notified, faults.After, 1, "a", 1, "I4", "the delivery is recorded", nil},
 	} {
@@ -241,7 +255,8 @@ func oneTransaction() []PowerTrial {
 		breaks string
 		moment string
 	}{
-		{faults.ProviderCommit, faults.Before, "I6", "refund and outcome are about to commit together"},
+		{faults.ProviderCommit, faults.Before, "I6", "the one transaction of refund and outcome is about to begin"},
+		{faults.StoreCommit, faults.Before, "I6", "refund and outcome are about to commit together"},
 		{faults.ProviderCommit, faults.After, "I6", "refund and outcome have committed together"},
 		{faults.Notified, faults.Before, "I4", "the notice of both is delivered"},
 	} {
@@ -251,6 +266,87 @@ func oneTransaction() []PowerTrial {
 			faults.Schedule{gate(2), cutAt(faults.VolumeJournal, c.b, c.w, 1, "a")}, expect, decided(faults.VolumeJournal), fired("cut"), start("b"), settledOrStill))
 	}
 	return trials
+}
+
+// insideTransactions cuts the power inside each transaction of the journal: when all of it is written to the log and not synced,
+// and when it is synced and its process does not know.
+func insideTransactions() []PowerTrial {
+	journal := faults.VolumeJournal
+	taken := accepted(confirmed(1, 1))
+	taken.Answers = map[string]string{"request-r1-again": "", "bob": ""}
+	sent := func(least, most int) faults.Expectation {
+		expect := accepted(confirmed(least, most))
+		expect.Answers = map[string]string{"request-r1": "", "bob": ""}
+		return expect
+	}
+	repeated := accepted(confirmed(1, 1))
+	repeated.Answers = map[string]string{"request-r1": "", "bob": faults.Killed, "bob-again": ""}
+
+	recovered := script(fired("cut"), start("b"), again(request("r1")), proposed("r1"), waited(approve("bob", "d1", "r1")), settledOrStill)
+	toldFirst := script(start("a"), request("r1"), fired("gate"), release("gate"), recovered)
+	late := script(decided(journal), fired("cut"), start("b"), settledOrStill)
+	slow := rule("slow", faults.ProviderRecv, faults.Before, 1, "provider", faults.Delay)
+	slow.DelayMS = 1_000 // as above
+	lost := rule("lost", faults.ProviderCall, faults.After, 1, "a", faults.Lose)
+
+	var trials []PowerTrial
+	for _, c := range []struct {
+		b       faults.Boundary
+		process string
+		profile refund.ProfileName
+		moment  string
+		breaks  string // where the transaction is told and nothing of it is synced
+		ahead   []faults.Rule
+		expect  faults.Expectation
+		steps   []faults.Step
+	}{
+		{faults.Intake, "request-r1", refund.ProfileFull, "the request", "", nil, taken, script(start("a"), request("r1"), recovered)},
+		{faults.Claim, "a", refund.ProfileFull, "the first claim", "I6", nil, taken, script(request("r1"), flushed(journal), start("a"), recovered)},
+		{faults.ModelBudget, "a", refund.ProfileFull, "the model call's reservation", "I11", []faults.Rule{gate(1)}, taken, toldFirst},
+		{faults.Proposal, "a", refund.ProfileFull, "the proposal", "I11", []faults.Rule{gate(1)}, taken, toldFirst},
+		{faults.Decision, "bob", refund.ProfileFull, "the decision", "", nil, repeated,
+			script(start("a"), request("r1"), proposed("r1"), stop("a"), flushed(journal), waited(approve("bob", "d1", "r1")), fired("cut"), start("b"),
+				again(waited(approve("bob", "d1", "r1"))), settledOrStill)},
+		{faults.Claim, "c", refund.ProfileFull, "the claim to send", "I6", nil, sent(1, 1),
+			script(start("a"), request("r1"), proposed("r1"), stop("a"), waited(approve("bob", "d1", "r1")), flushed(journal), start("c"), fired("cut"), start("b"), settledOrStill)},
+		{faults.Intent, "a", refund.ProfileFull, "the intent", "I6", []faults.Rule{gate(2)}, sent(1, 1), late},
+		{faults.Renewal, "a", refund.ProfileFull, "the lease's prolongation while the submit is on its way", "I4", []faults.Rule{gate(2), slow}, sent(2, 2), late},
+		{faults.Observed, "a", refund.ProfileFull, "an answer that decides nothing", "I4", []faults.Rule{gate(2), lost}, sent(2, 2), late},
+		{faults.Outcome, "a", refund.ProfileFull, "the outcome", "I4", []faults.Rule{gate(2)}, sent(1, 2), late}, // 1 where it is on the disk
+		{faults.Notified, "a", refund.ProfileFull, "the delivery of the notice", "I4", []faults.Rule{gate(2)}, sent(1, 1), late},
+		{faults.ProviderCommit, "a", refund.ProfileLocal, "the one transaction of refund and outcome", "I6", []faults.Rule{gate(2)}, sent(0, 0), late},
+	} {
+		written := cutAt(journal, c.b, faults.Before, 1, c.process)
+		written.Sync = faults.Before
+		t := powerTrial(c.profile, c.moment+" is written to the log and not synced", c.breaks, append(slices.Clone(c.ahead), written), c.expect, c.steps)
+		if c.breaks == "" {
+			t.Why = nothingTold
+		}
+		behind := synced(t, c.moment+" is synced, and its process does not know")
+		if c.b == faults.Proposal { // it is there, and nobody announces it any more
+			behind.Plan.Script = slices.DeleteFunc(slices.Clone(behind.Plan.Script), func(s faults.Step) bool { return s.Do == faults.DoAwait })
+		}
+		if c.process == "c" {
+			t.rename("-to-send")
+			behind.rename("-to-send")
+		}
+		trials = append(trials, t, behind)
+	}
+	return trials
+}
+
+// synced is the same trial with the cut behind the fsync.
+func synced(t PowerTrial, moment string) PowerTrial {
+	schedule := slices.Clone(t.Plan.Schedule)
+	schedule[len(schedule)-1].Sync = faults.After
+	after := powerTrial(refund.ProfileName(t.Profile), moment, "", schedule, t.Expect, t.Plan.Script)
+	after.Why = "a store that does not sync never stands there"
+	return after
+}
+
+func (t *PowerTrial) rename(suffix string) {
+	t.Name += suffix
+	t.Expect.Scenario = t.Name
 }
 
 // theLedger cuts the provider's power around its commit. The worker lives on and meets the provider that comes back.
@@ -280,18 +376,44 @@ func theLedger() []PowerTrial {
 		expect.Answers = map[string]string{"request-r1": "", "bob": ""}
 		t := powerTrial(refund.ProfileFull, c.moment, c.breaks, faults.Schedule{cutAt(ledger, c.b, c.w, 1, c.process)}, expect, begin, fired("cut"), restart, settledOrStill)
 		if c.breaks == "" {
-			t.Why = "nobody had the receipt yet: the refund is made again"
+			t.Why = unheard
 		}
 		trials = append(trials, t)
 	}
+	expect := accepted(confirmed(2, 2))
+	expect.Answers = map[string]string{"request-r1": "", "bob": ""}
+	written := cutAt(ledger, faults.ProviderCommit, faults.Before, 1, "provider")
+	written.Sync = faults.Before
+	inside := harmless(unheard, powerTrial(refund.ProfileFull, "the refund is written to the log and not synced", "", faults.Schedule{written}, expect, begin, fired("cut"), restart, settledOrStill))
+	trials = append(trials, inside, synced(inside, "the refund is synced, and the provider does not know"))
 	refused := accepted(rejected(refund.CodeOrderVersionChanged, 1, 1))
 	refused.Answers = map[string]string{"request-r1": "", "bob": ""}
 	t := powerTrial(refund.ProfileFull, "the worker has recorded the provider's refusal", "I3",
 		faults.Schedule{rule("held", faults.ProviderCall, faults.Before, 1, "a", faults.Hold), cutAt(ledger, faults.Outcome, faults.After, 1, "a")}, refused,
 		begin, fired("held"), faults.Step{Do: faults.DoOrderVersion, Order: order}, flushed(ledger), release("held"), fired("cut"), restart, settledOrStill)
-	t.Name += "-refused"
-	t.Expect.Scenario = t.Name
+	t.rename("-refused")
 	return append(trials, t)
+}
+
+const unheard = "nobody had the receipt yet: the refund is made again"
+
+// theTombstone cuts the provider's power when a person has been told that the operation is closed, while a submit of a frozen
+// worker is still on its way. The tombstone is all that refuses it.
+func theTombstone() PowerTrial {
+	ledger := faults.VolumeLedger
+	expect := accepted(rejected(refund.CodeClosed, 1, 1))
+	expect.Answers = map[string]string{"request-r1": "", "bob": "", "dora": ""}
+	expect.Witnesses = []faults.Witness{{Why: "the late submit must have been let in", Point: "provider-received.after", Process: "provider", Least: 1}}
+	schedule := faults.Schedule{readyToSend, rule("frozen", faults.ProviderCall, faults.Before, 1, "a", faults.Freeze), cutAt(ledger, faults.CallerReply, faults.After, 1, "dora")}
+	t := powerTrial(refund.ProfileFull, "a person has been told CLOSED, and a submit is still on its way", "I3", schedule, expect,
+		start("a"), request("r1"), proposed("r1"), waited(approve("bob", "d1", "r1")), fired("ready"),
+		// The provider's end resets the worker's connection, which it must not find only when it sends: it makes a new one.
+		cut(faults.LineProvider, "a"), restore(faults.LineProvider, "a"), release("ready"),
+		fired("frozen"), flushed(ledger), pass("ownership", "r1"),
+		faults.Step{Do: faults.DoSettle, Process: "dora", By: "dora", Run: "r1", Kind: string(refund.SettleClose), Decision: "s1"},
+		fired("cut"), restart(faults.LineProvider), start("b"), thaw("a"), arrived(1), settledOrStill)
+	t.rename("-closed")
+	return t
 }
 
 // theDoor cuts nothing. Whenever a submit stands at the provider's door, the journal's disk is looked at: the intent to send it

@@ -14,15 +14,21 @@ func TestThePowerIsCutBeforeAndAfterEachBoundaryOfTheJournal(t *testing.T) {
 	for _, m := range faults.Boundaries() {
 		nothing := m.Handrolled == "" || m.Handrolled == "nothing"
 		elsewhere := m.Boundary == faults.ProviderCommit || m.Boundary == faults.ProviderCall || m.Boundary == faults.CloseCall || m.Boundary == faults.ModelCall
-		if nothing || elsewhere || m.Boundary == faults.StoreCommit {
+		if nothing || elsewhere {
 			continue
 		}
-		for _, when := range []faults.When{faults.Before, faults.After} {
-			at := faults.Point{Boundary: m.Boundary, When: when}
-			require.True(t, slices.ContainsFunc(scenarios.Power(), func(p scenarios.PowerTrial) bool {
-				return p.Volume == faults.VolumeJournal && p.Point == at
-			}), "%s is durable behind %s", m.Handrolled, at)
+		cut := func(w, sync faults.When) bool {
+			return slices.ContainsFunc(scenarios.Power(), func(p scenarios.PowerTrial) bool {
+				return p.Volume == faults.VolumeJournal && p.Point == faults.Point{Boundary: m.Boundary, When: w} && p.Sync == sync
+			})
 		}
+		require.True(t, cut(faults.Before, ""), "%s is durable behind %s", m.Handrolled, m.Boundary)
+		if m.Boundary == faults.StoreCommit {
+			continue // it stands inside the others, whose fsync is its own, and is announced before it alone
+		}
+		require.True(t, cut(faults.After, ""), "%s is durable behind %s", m.Handrolled, m.Boundary)
+		require.True(t, cut(faults.Before, faults.Before), "%s is made durable by an fsync behind %s", m.Handrolled, m.Boundary)
+		require.True(t, cut(faults.Before, faults.After), "%s is made durable by an fsync behind %s", m.Handrolled, m.Boundary)
 	}
 }
 
