@@ -209,6 +209,10 @@ func (p *path) window(match func(evidence.Crossing) bool, fact refund.Fact, from
 		if after < 0 && p.rounds && p.laterDone(match, i) {
 			continue
 		}
+		// Nor is it the write of what was on record when it was announced, such as the end of an attempt that the server gave up.
+		if after < 0 && p.rounds && c.At > fact.At {
+			continue
+		}
 		if fact.Kind != refund.FactIntent || !p.promise.shared { // there one transaction holds two facts
 			p.taken[i] = true
 		}

@@ -199,6 +199,23 @@ func TestWhatIsNoPathIsRefused(t *testing.T) {
 	}
 }
 
+// An attempt that the server has given up may be about to say how it ended, and die there: the record of its end is the server's own.
+func TestWhatDiesBeforeItsWordIsNotTheRecordBeforeIt(t *testing.T) {
+	cell := evidence.Cell{Scenario: "l06-6-old-worker-late", Engine: "temporal", Profile: refund.ProfileLookup, Arm: evidence.ArmFault}
+	record := recorded(t, cell)
+	last := record.Trace[len(record.Trace)-1]
+	run := record.Exports["r1"]
+	require.True(t, slices.ContainsFunc(run.Facts, func(f refund.Fact) bool {
+		return f.Kind == refund.FactObservation && f.Code == string(refund.ObservedAmbiguous) && f.Fence == refund.Fence{Term: 1, Seq: 1}
+	}))
+	word := evidence.Crossing{Seq: last.Seq + 1, At: last.At, Nth: 1, Announcement: faults.Announcement{
+		Process: "a", Point: point("observation.before"), Operation: string(run.View.Facts.Intake.OperationID),
+		Detail: map[string]string{"activity": "Submit", faults.DetailAttempt: "1"},
+	}}
+	record.Trace = append(record.Trace, word)
+	require.Empty(t, pathOfModel(newTrial(record, expectationOf(cell))))
+}
+
 // The check is one of the judge's.
 func TestTheJudgeFollowsThePath(t *testing.T) {
 	sketched := checks
