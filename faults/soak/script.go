@@ -64,8 +64,12 @@ func (d *draw) script() {
 	for _, name := range last {
 		d.say(faults.Step{Do: faults.DoJoin, Process: name})
 	}
-	for _, r := range d.runs { // by now some are UNKNOWN, and the books hold what has come of others
-		if d.chance(20) {
+	some := 20
+	if !d.promises.Idempotent {
+		some = 60 // by now some are UNKNOWN for good, and the books hold what has become of others
+	}
+	for _, r := range d.runs {
+		if d.chance(some) {
 			d.settle(r)
 		}
 	}
