@@ -65,7 +65,7 @@ func powerDrawn(x evidence.Power) string {
 	if trials == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Inside a transaction the log is written and not synced. In the %d trials by lot that fail there, %d sectors and names had not been synced, of which %d survived where the trial went on; with further lots, %d images were drawn and read.\n\n", trials, pending, survived, draws)
+	return fmt.Sprintf("In %d trials by lot the power fails inside a transaction and finds something that is not synced: %d sectors and names, of which %d survived where the trial went on. With further lots, %d images were drawn there and read.\n\n", trials, pending, survived, draws)
 }
 
 func lotText(t evidence.PowerTrial) string {

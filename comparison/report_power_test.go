@@ -46,7 +46,7 @@ func TestThePowerSectionSaysWhereAndHowMuchWasDrawn(t *testing.T) {
 		Versions: []evidence.Version{{Part: "SQLite driver", Version: "v9"}}, Trials: []evidence.PowerTrial{trial},
 	})
 	require.Contains(t, text, "`lab power` on linux/arm64, 3 CPUs, go1.99, SQLite driver v9, ")
-	require.Contains(t, text, "In the 1 trials by lot that fail there, 40 sectors and names had not been synced, of which 19 survived where the trial went on; with further lots, 6 images were drawn and read.")
+	require.Contains(t, text, "In 1 trials by lot the power fails inside a transaction and finds something that is not synced: 40 sectors and names, of which 19 survived where the trial went on. With further lots, 6 images were drawn there and read.")
 }
 
 func TestThePowerSectionNeverTakesNotRunForPassed(t *testing.T) {
