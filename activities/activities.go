@@ -28,7 +28,7 @@ type Activities struct {
 	Notices provider.Notices
 	Now     func() refund.Instant // the engine's clock
 	// Awaited tells whether the server still waits for the attempt at hand, see AskServer; nil asks nobody.
-	Awaited func(context.Context) bool
+	Awaited func(context.Context) (bool, error)
 }
 
 // Register registers every activity under its name.

@@ -33,6 +33,7 @@ type ports struct {
 	behind  time.Duration         // how far the clock is behind now
 	over    bool                  // the server waits for another attempt
 	asking  func(context.Context) // while the server is asked that
+	silent  bool                  // and it says nothing within the time that it is given
 	reading func()                // while the order is read
 }
 
@@ -97,11 +98,18 @@ func (p *ports) environment(t *testing.T, options worker.Options) *testsuite.Tes
 	options.DisableRegistrationAliasing = true
 	env.SetWorkerOptions(options)
 	a := &activities.Activities{Refunds: p, Model: p, Notices: p, Now: func() refund.Instant { return now.Add(-p.behind) },
-		Awaited: func(ctx context.Context) bool {
+		Awaited: func(ctx context.Context) (bool, error) {
 			if p.asking != nil {
 				p.asking(ctx)
 			}
-			return !p.over
+			if p.silent {
+				select {
+				case <-ctx.Done():
+					return false, ctx.Err()
+				case <-time.After(2 * time.Second): // nobody stopped asking
+				}
+			}
+			return !p.over, nil
 		}}
 	a.Register(env)
 	return env
@@ -281,12 +289,7 @@ func TestNothingLeavesLaterThanTheProvidersMemoryWasReckonedWith(t *testing.T) {
 func TestAServerThatDoesNotSayWhetherItWaitsKeepsNothingFromBeingSent(t *testing.T) {
 	p, r := newPorts(), submission(t, refund.ProfileOpaque)
 	p.answer = provider.Answer{Observation: refund.ObservedReceipt, Receipt: &refund.Receipt{RefundID: "r-1"}}
-	p.asking = func(ctx context.Context) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(2 * time.Second): // nobody stopped asking
-		}
-	}
+	p.silent, p.behind = true, time.Hour
 	began := time.Now()
 	result, err := execute[activities.SubmitResult](t, p, activities.Submit, r)
 	require.NoError(t, err)

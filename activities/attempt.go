@@ -13,21 +13,22 @@ import (
 // AskServer returns a look at the server that tells whether the attempt at hand is still the one that the server waits for.
 //
 // A worker that was frozen begins, once it is let go, the attempts that its polls had been handed meanwhile. Their contexts do
-// not know how late it is: the SDK counts an attempt's time from when it is begun, not from the server's stamp, and the host's
-// clock may read anything. The server knows. Who cannot be asked says nothing, and the attempt goes on.
-func AskServer(connection client.Client) func(context.Context) bool {
-	return func(ctx context.Context) bool {
+// not know how late it is: the SDK counts an attempt's time from when it is begun, not from the server's stamp. The server knows.
+//
+// Errors: what the client says where the server gave no answer.
+func AskServer(connection client.Client) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
 		info := activity.GetInfo(ctx)
 		run, err := connection.DescribeWorkflow(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 		if err != nil {
-			return true
+			return false, err
 		}
 		for _, pending := range run.RawResponse.GetPendingActivities() {
 			if pending.GetActivityId() == info.ActivityID && pending.GetAttempt() == info.Attempt {
-				return true
+				return true, nil
 			}
 		}
-		return false
+		return false, nil
 	}
 }
 
@@ -39,14 +40,23 @@ const lookWithin = 500 * time.Millisecond
 // recorded (I12), a refund that goes out when its run is UNKNOWN or closed. Between this look and the call only a fence helps (I6).
 //
 // The look has its own bound: on a server that hangs it would use up the attempt, and where the provider is told nothing twice that
-// leaves an UNKNOWN to a person although nothing was sent (I4).
+// leaves an UNKNOWN to a person although nothing was sent (I4). Who says nothing
+// keeps nothing from being begun.
 //
 // Errors: LEASE_LOST.
 func (a *Activities) awaited(ctx context.Context) error {
+	if a.Awaited == nil {
+		return nil
+	}
+	info := activity.GetInfo(ctx)
 	look, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	if a.Awaited != nil && !a.Awaited(look) {
-		return failure(refund.Errorf(refund.CodeLeaseLost, "attempt %d is over: nothing was begun", activity.GetInfo(ctx).Attempt), 0)
+	waits, err := a.Awaited(look)
+	if err != nil {
+		waits = true
+	}
+	if !waits {
+		return failure(refund.Errorf(refund.CodeLeaseLost, "attempt %d is over: nothing was begun", info.Attempt), 0)
 	}
 	return nil
 }
