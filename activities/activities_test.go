@@ -298,6 +298,19 @@ func TestAServerThatDoesNotSayWhetherItWaitsKeepsNothingFromBeingSent(t *testing
 	require.Less(t, time.Since(began), time.Second, "the slack of an attempt")
 }
 
+// A worker that was frozen past its attempts meets a server that is too busy to say so: the stamp of the attempt and the host's clock
+// tell that it is over (I4, I12).
+func TestAnAttemptThatIsOverByTheHostsClockIsNotBegunWhereTheServerIsSilent(t *testing.T) {
+	p := newPorts()
+	p.silent = true // and its time-out of ten minutes was over fifty minutes ago
+	_, err := execute[activities.SubmitResult](t, p, activities.Submit, submission(t, refund.ProfileOpaque))
+	require.ErrorContains(t, err, string(refund.CodeLeaseLost))
+	_, err = execute[activities.ProposeResult](t, p, activities.Propose, activities.ProposeRequest{Intake: intake(t, refund.ProfileFull), Order: p.order})
+	require.ErrorContains(t, err, string(refund.CodeLeaseLost))
+	require.Empty(t, p.submits)
+	require.Zero(t, p.calls)
+}
+
 // After a reset of the activity a first attempt may be a later one, whose check fails by the success of the earlier.
 func TestFailedCheckOfAFirstAttemptIsLookedUpWhereTheAnswerIsStrong(t *testing.T) {
 	receipt := provider.Answer{Observation: refund.ObservedReceipt, Receipt: &refund.Receipt{RefundID: "r-1"}}

@@ -40,8 +40,8 @@ const lookWithin = 500 * time.Millisecond
 // recorded (I12), a refund that goes out when its run is UNKNOWN or closed. Between this look and the call only a fence helps (I6).
 //
 // The look has its own bound: on a server that hangs it would use up the attempt, and where the provider is told nothing twice that
-// leaves an UNKNOWN to a person although nothing was sent (I4). Who says nothing
-// keeps nothing from being begun.
+// leaves an UNKNOWN to a person although nothing was sent (I4). Where the server says nothing, the host's clock decides: it may read
+// anything, but a worker that was thawed after its attempt is late by most clocks, and one whose attempt has just begun by few.
 //
 // Errors: LEASE_LOST.
 func (a *Activities) awaited(ctx context.Context) error {
@@ -53,7 +53,7 @@ func (a *Activities) awaited(ctx context.Context) error {
 	defer cancel()
 	waits, err := a.Awaited(look)
 	if err != nil {
-		waits = true
+		waits = a.Now() < refund.At(info.StartedTime.Add(info.StartToCloseTimeout))
 	}
 	if !waits {
 		return failure(refund.Errorf(refund.CodeLeaseLost, "attempt %d is over: nothing was begun", info.Attempt), 0)
