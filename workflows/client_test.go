@@ -125,7 +125,10 @@ func TestVerdictIsPendingUntilAWorkerRunsAndThenFinal(t *testing.T) {
 	view := l.until(l.request(refund.Terms{}).OperationID, refund.StatusApprovalRequired)
 	stop()
 	approval := decisionOn(view, "d-1", refund.ChoiceApprove)
-	l.leave(approval)
+	waiting, cancel := context.WithTimeout(l.ctx(), time.Second)
+	defer cancel()
+	_, err := l.client.Decide(waiting, approval)
+	require.Equal(t, refund.CodeVerdictPending, refund.CodeOf(err), "%v", err)
 	l.leave(approval) // two signals by now
 	require.Empty(t, l.view(view.OperationID).Facts.Verdicts, "stored is no verdict")
 	l.worker()

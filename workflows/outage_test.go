@@ -15,7 +15,7 @@ import (
 // Decision and deadline meet while no worker is alive, so that one workflow task brings both. The order of the history decides,
 // in every case: not the order in which code looks, and not the clock of the task.
 func TestDecisionAgainstDeadlineWhileNoWorkerRuns(t *testing.T) {
-	terms := refund.Terms{DecideWithin: 2500, CommitWithin: 60_000}
+	terms := refund.Terms{DecideWithin: 4000, CommitWithin: 60_000}
 	late := func(l *lab, id refund.OperationID) { l.untilEvent(id, enumspb.EVENT_TYPE_TIMER_FIRED, 1) }
 
 	t.Run("in time, worker late: approved", func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCancelledRunEndsCancelledThoughItsDeadlineCameWhileNoWorkerRan(t *testi
 			t.Parallel()
 			l := newLab(t, refund.ProfileFull)
 			stop := l.worker()
-			view := l.until(l.request(refund.Terms{DecideWithin: 2500, CommitWithin: 60_000}).OperationID, refund.StatusApprovalRequired)
+			view := l.until(l.request(refund.Terms{DecideWithin: 4000, CommitWithin: 60_000}).OperationID, refund.StatusApprovalRequired)
 			stop()
 			for _, do := range steps {
 				do(l, view)
