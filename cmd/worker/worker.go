@@ -117,7 +117,16 @@ func (w *worker) serve(c *cobra.Command) (err error) {
 		}
 		defer stop()
 	}
-	defer context.AfterFunc(c.Context(), func() { logger.Info("worker is stopping: it finishes what is in flight") })()
+	told := make(chan struct{})
+	still := context.AfterFunc(c.Context(), func() {
+		logger.Info("worker is stopping: it finishes what is in flight")
+		close(told)
+	})
+	defer func() {
+		if !still() {
+			<-told // a worker that ends at once would end before its last word
+		}
+	}()
 	return untilStopped(c.Context(), func(ctx context.Context) error {
 		return e.run(ctx, func() {
 			logger.Info("worker takes work", "engine", w.engine.Engine)
