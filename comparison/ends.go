@@ -182,6 +182,7 @@ func (t *trial) sent(boundary faults.Boundary, id refund.OperationID) int {
 }
 
 // left tells whether a message that was announced did leave. A process that was never answered died at the point.
-func left(c evidence.Crossing) bool {
-	return c.Reply != "" && c.Reply != faults.Refuse && c.Reply != faults.Drop
-}
+func left(c evidence.Crossing) bool { return c.Reply != "" && !wentNowhere(c) }
+
+// wentNowhere tells whether a fault kept a message from its far side.
+func wentNowhere(c evidence.Crossing) bool { return c.Reply == faults.Refuse || c.Reply == faults.Drop }

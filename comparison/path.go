@@ -240,9 +240,6 @@ func (p *path) after(i int) int {
 	return -1
 }
 
-// wentNowhere tells whether a fault kept a message from its far side.
-func wentNowhere(c evidence.Crossing) bool { return c.Reply == faults.Refuse || c.Reply == faults.Drop }
-
 // laterDone tells whether another crossing that matches, and that was not taken, went through.
 func (p *path) laterDone(match func(evidence.Crossing) bool, from int) bool {
 	for i := from + 1; i < len(p.crossings); i++ {

@@ -20,9 +20,7 @@ func PowerSection(x evidence.Power) string {
 	b.WriteString(powerCounts(x).String())
 	b.WriteString("In a control the store was built with NORMAL or OFF in the place of FULL. The check after *caught* is among those that the judge reported (MODEL: the answers and records are no path of the model); *harmless* names why nothing that is lost at this point contradicts anybody, and the judge reported nothing there.\n\n")
 	b.WriteString(powerPoints(x).String())
-	if drawn := powerDrawn(x); drawn != "" {
-		b.WriteString(drawn)
-	}
+	b.WriteString(powerDrawn(x))
 	for _, t := range x.Trials {
 		if t.Right() {
 			continue

@@ -5,6 +5,9 @@ import (
 	"refundlab/refund"
 )
 
+// noWriteLock is why Temporal has no trial of the journal's write lock.
+var noWriteLock = map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"}
+
 // contended put two things against one protection that nothing else in the catalogue needs: transactions on one file, requests
 // inside one provider, two owners of one lease, a decision and the end of its run.
 var contended = []scenario{
@@ -16,7 +19,7 @@ var contended = []scenario{
 		},
 		further:  true,
 		profiles: onlyFull,
-		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
+		unlike:   noWriteLock,
 		build: func(c cell) trial {
 			again := decide(faults.DoApprove, "carol-again", "carol", "d2", "r2")
 			look := faults.Step{Do: faults.DoStatus, Run: "r1"} // two commands long, so that the transaction under test has begun
@@ -41,7 +44,7 @@ var contended = []scenario{
 		},
 		further:  true,
 		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLocal},
-		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
+		unlike:   noWriteLock,
 		build: func(c cell) trial {
 			return trial{
 				script:   approved(only(fault, fired("frozen"), start("b"), pass("ownership", "r1"), thaw("a")), rest),
@@ -58,20 +61,15 @@ var contended = []scenario{
 		},
 		further:  true,
 		profiles: []refund.ProfileName{refund.ProfileOpaque},
-		unlike:   map[string]string{temporal: "the server serialises what its clients write: no process holds a lock that another one waits for"},
+		unlike:   noWriteLock,
 		build: func(c cell) trial {
-			patient := func(run string) faults.Step {
-				s := request(run)
-				s.Args = []string{"--call-timeout", "15s"}
-				return s
-			}
 			look := faults.Step{Do: faults.DoStatus, Run: "r1"} // one command long, so that the transaction under test has begun
 			expect := c.ends(confirmed(1, 1))
 			expect.Runs["r1"], expect.Runs["r2"] = confirmed(1, 1), confirmed(1, 1)
 			expect.Verdicts["d2"] = string(refund.VerdictAccepted)
 			expect.Answers["carol"] = ""
 			return trial{
-				script: asked(patient("r1"), patient("r2"), proposed("r2"), approve("bob", "d1", "r1"),
+				script: asked(patient(request("r1"), "15s"), patient(request("r2"), "15s"), proposed("r2"), approve("bob", "d1", "r1"),
 					only(clean, await(faults.Notified, faults.After, "a", "r1")), only(fault, fired("answer")), approve("carol", "d2", "r2"),
 					only(fault, fired("busy"), start("b"), fired("second"), release("answer"), fired("held"), release("second"), look, release("held"), release("busy")), rest),
 				schedule: faults.Schedule{

@@ -13,8 +13,8 @@ var readyToSend = rule("ready", faults.OrderCall, faults.After, 2, "a", faults.H
 var readyToAsk = rule("ready", faults.OrderCall, faults.After, 1, "a", faults.Hold)
 
 // patient is a request whose calls have more time than the others', where a call is kept waiting on purpose, or must not fail.
-func patient(request faults.Step) faults.Step {
-	request.Args = []string{"--call-timeout", "4s"}
+func patient(request faults.Step, callTimeout string) faults.Step {
+	request.Args = []string{"--call-timeout", callTimeout}
 	return request
 }
 
@@ -331,8 +331,8 @@ func (c cell) providerKilled(when faults.When, end faults.End) trial {
 // request is held by a rule "first" until the second has got it. Its calls have more time than that takes.
 func (c cell) overtaken() trial {
 	large := func(run string) faults.Step {
-		s := request(run)
-		s.Amount, s.Args = 6_000, []string{"--call-timeout", "15s"}
+		s := patient(request(run), "15s")
+		s.Amount = 6_000
 		return s
 	}
 	first, second := confirmed(1, 1), rejected(refund.CodeInsufficientBalance, 0, 0)
@@ -364,7 +364,7 @@ var toModel = []scenario{
 		profiles: onlyFull,
 		build: func(c cell) trial {
 			// One call has to do, so it gets more time than a busy machine may take.
-			asks := patient(request("r1"))
+			asks := patient(request("r1"), "4s")
 			asks.Args = append(asks.Args, "--model-budget", "1")
 			asked := 1
 			if c.fault {

@@ -59,7 +59,7 @@ func (c cell) along(b faults.Boundary, after ...faults.Step) []faults.Step {
 	case faults.WorkflowTask, faults.ActivityTask, faults.OrderCall, faults.ModelCall, faults.Proposal:
 		return early(request("r1"), after...)
 	case faults.Renewal:
-		return early(patient(request("r1")), script(after, release("slow"))...)
+		return early(patient(request("r1"), "4s"), script(after, release("slow"))...)
 	case faults.Observed, faults.LookupCall:
 		return approved(only(fault, after...), c.undecided())
 	case faults.CloseCall:
