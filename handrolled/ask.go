@@ -45,9 +45,9 @@ func (e *Executor) ask(ctx context.Context, run Run) (Run, error) {
 }
 
 // retained tells whether the provider still remembers what was sent first. Where the host's clock was set back nobody knows how
-// long ago that was, and its memory is not relied on (I1).
+// long ago that was, and its memory is not relied on (I1). A step back that is too small to be told is reckoned with.
 func (e *Executor) retained(f refund.Facts, now refund.Instant) bool {
-	return refund.Retained(f.Intake.Terms, f.FirstSentAt, now) && (f.FirstSentAt == 0 || !e.Journal.SetBack())
+	return refund.Retained(f.Intake.Terms, f.FirstSentAt, now.Add(smallStep)) && (f.FirstSentAt == 0 || !e.Journal.SetBack())
 }
 
 // hold leaves the run to a person.
@@ -78,7 +78,7 @@ func (e *Executor) send(ctx context.Context, run Run, situation refund.Situation
 	if err := e.call(ctx, run, func(ctx context.Context) { answer = e.perform(ctx, run, situation, action) }); err != nil {
 		return run, err
 	}
-	learnt, err := e.learn(ctx, run, situation, action, answer)
+	learnt, err := e.kept(func() (Run, error) { return e.learn(ctx, run, situation, action, answer) })
 	e.late(err, run, "action", action, "observation", answer.Observation, "refusal", answer.Refusal, "receipt", answer.Receipt, "detail", answer.Detail)
 	return learnt, err
 }

@@ -67,7 +67,7 @@ func (c *Client) List(ctx context.Context) ([]refund.Listed, error) {
 			leftOut(ctx, run.Lease.OperationID, err)
 			continue
 		}
-		list = append(list, refund.Listed{View: view, Since: run.Since})
+		list = append(list, refund.Listed{View: view, Since: run.Since, At: run.At})
 	}
 	return list, nil
 }

@@ -170,6 +170,19 @@ func (e *Executor) release(ctx context.Context, run Run, seen refund.Fence) (Run
 	return run, err
 }
 
+// kept writes down what a call brought, and tries again where another process stands in a transaction for longer than the file waits.
+// Nothing was written then, and an answer that is dropped may be an UNKNOWN for a person (I4) or a second bill (I12). It ends when
+// every lease that ran at its beginning is over; until then the generation decides. A commit that was not acknowledged is not
+// repeated: it may be there.
+func (e *Executor) kept(write func() (Run, error)) (Run, error) {
+	for over := e.Journal.Now().Add(e.Lease); ; {
+		run, err := write()
+		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
+			return run, err
+		}
+	}
+}
+
 // late traces a result that came after the lease was over. It is worth a line, because somebody else has to find it out
 // again; it is not written, because the run is no longer this worker's (I6).
 func (e *Executor) late(err error, run Run, result ...any) {

@@ -156,6 +156,50 @@ func TestARenewalThatFailsWhileTheLeaseRunsCancelsNothing(t *testing.T) {
 	require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
 }
 
+// occupied is a journal in which another process stands in a transaction when the answer of a call is to be written, for longer than a
+// write waits: until two tries have failed.
+type occupied struct {
+	*Store
+	tries map[string]int
+}
+
+func (o occupied) busy(record string) error {
+	if o.tries[record]++; o.tries[record] <= 2 {
+		return refund.Errorf(refund.CodeStoreLocked, "another process has held the write lock")
+	}
+	return nil
+}
+
+func (o occupied) RecordProposal(ctx context.Context, lease Lease, proposal refund.Proposal) (Run, error) {
+	if err := o.busy("proposal"); err != nil {
+		return Run{}, err
+	}
+	return o.Store.RecordProposal(ctx, lease, proposal)
+}
+
+func (o occupied) RecordOutcome(ctx context.Context, lease Lease, outcome Outcome) (Run, error) {
+	if err := o.busy("outcome"); err != nil {
+		return Run{}, err
+	}
+	return o.Store.RecordOutcome(ctx, lease, outcome)
+}
+
+// I4, I12: the answer is there, its lease runs, and only the file is not to be had at the moment.
+func TestAnAnswerIsKeptWhileAnotherProcessStandsInATransaction(t *testing.T) {
+	store, _ := newStore(t)
+	journal, w := occupied{store, map[string]int{}}, newWorld()
+	e, _ := executor(journal, w, "A")
+	run := admit(t, store, refund.Terms{Profile: refund.ProfileOpaque})
+	e.drive(bounded(t), claim(t, store, "A"))
+	verdict, err := store.Decide(bounded(t), decision(run, "1", refund.ChoiceApprove), "client")
+	require.NoError(t, err)
+	require.Equal(t, refund.VerdictAccepted, verdict.Code)
+	e.drive(bounded(t), claim(t, store, "A"))
+	require.Equal(t, refund.StatusConfirmed, status(t, store, run.Lease.OperationID).Status)
+	require.Equal(t, map[string]int{"proposal": 3, "outcome": 3}, journal.tries)
+	require.Equal(t, []string{"propose", "submit"}, w.calls, "each once")
+}
+
 // frozen is a journal whose owner stands still, for longer than its lease, right behind the record of what it is about to call.
 type frozen struct {
 	*Store

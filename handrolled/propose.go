@@ -35,7 +35,7 @@ func (e *Executor) propose(ctx context.Context, run Run) (Run, error) {
 	if err != nil {
 		return e.Journal.RecordNoProposal(ctx, run.Lease, err)
 	}
-	recorded, err := e.Journal.RecordProposal(ctx, run.Lease, proposal)
+	recorded, err := e.kept(func() (Run, error) { return e.Journal.RecordProposal(ctx, run.Lease, proposal) })
 	e.late(err, run, "answer", proposal.AnswerID)
 	return recorded, err
 }

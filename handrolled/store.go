@@ -168,8 +168,8 @@ func HostClock(wall func() time.Time) Clock {
 	}
 }
 
-// smallStep is what a synchronised host may set its clock back by. It is below the call time-outs by which a promise of the
-// provider's is taken to end early.
+// smallStep is what a synchronised host may set its clock back by and nobody be told. The provider's memory is taken to end earlier by
+// as much.
 const smallStep = time.Second
 
 // idleReaders are the reading connections that are kept for the next read.

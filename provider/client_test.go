@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -345,9 +346,20 @@ func TestNothingIsSentToAProviderWithAnotherPromise(t *testing.T) {
 }
 
 // untold is a context whose time is over and whose timer has not run yet, as after SIGCONT.
-type untold struct{ context.Context }
+type untold struct {
+	context.Context
+	deadline time.Time
+}
 
-func (untold) Deadline() (time.Time, bool) { return time.Now(), true }
+func (u untold) Deadline() (time.Time, bool) { return u.deadline, true }
+
+// slept is a deadline after the host has slept for so long: of its two readings the monotonic one has stood still. The package time
+// offers no way to part them, so its second word, the monotonic reading in nanoseconds, is moved.
+func slept(deadline time.Time, long time.Duration) time.Time {
+	deadline = deadline.Add(-long)
+	*(*int64)(unsafe.Add(unsafe.Pointer(&deadline), 8)) += int64(long)
+	return deadline
+}
 
 // sink takes a refund after it has shown its order.
 type sink struct {
@@ -375,7 +387,8 @@ func TestNothingIsSentAfterTheDeadline(t *testing.T) {
 	}{
 		"in time":               {t.Context(), 1},
 		"cancelled":             {cancelled, 0},
-		"over, and not told so": {untold{t.Context()}, 0},
+		"over, and not told so": {untold{t.Context(), time.Now()}, 0},
+		"over by the wall":      {untold{t.Context(), slept(time.Now().Add(time.Hour), 2*time.Hour)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &sink{}

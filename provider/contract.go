@@ -112,12 +112,14 @@ func CheckAndSubmit(ctx context.Context, refunds Refunds, in refund.Intake, deci
 }
 
 // Over is why a context has ended, or nil. Its error alone is no clock: a timer sets it, and in a process that was just let go the
-// order's answer may be read before that timer has run. The deadline is compared by the monotonic clock, which went on meanwhile.
+// order's answer may be read before that timer has run. The deadline is compared by both clocks of the host: the monotonic one, which
+// nobody sets, and the wall, which has gone on where the host itself slept and the other stood still.
 func Over(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+	now := time.Now()
+	if deadline, bounded := ctx.Deadline(); bounded && (!now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))) {
 		return context.DeadlineExceeded
 	}
 	return nil

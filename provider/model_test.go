@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -129,7 +130,7 @@ func TestAModelIsNotAskedAfterTheDeadline(t *testing.T) {
 	url, arrived := serve(t, answeringJSON(200, completion("c1", good)))
 	model, err := provider.NewModel(provider.ModelConfig{BaseURL: url + "/v1", Name: "m1"}, nil)
 	require.NoError(t, err)
-	_, err = model.Propose(untold{t.Context()}, intake(t), order)
+	_, err = model.Propose(untold{t.Context(), time.Now()}, intake(t), order)
 	require.Equal(t, refund.CodeTimeout, refund.CodeOf(err))
 	require.Zero(t, arrived.Load(), "also where no timer has told the context by then (I12)")
 }

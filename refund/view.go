@@ -147,8 +147,9 @@ func (v View) Lists(l Listing, since Instant, bound int64, now Instant) bool {
 	return l == ListAll
 }
 
-// Listed is a run in a listing. Since is the moment since which nothing but the engine could move it.
+// Listed is a run in a listing.
 type Listed struct {
 	View  View    `json:"view"`
-	Since Instant `json:"since"`
+	Since Instant `json:"since"` // from when on nothing but the engine could move it
+	At    Instant `json:"at"`    // when it was read, by the clock that Since is of
 }
