@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
@@ -22,6 +23,10 @@ func AskServer(connection client.Client) func(context.Context) (bool, error) {
 		run, err := connection.DescribeWorkflow(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 		if err != nil {
 			return false, err
+		}
+		// Of a run that has closed, or that a reset has left, the server goes on listing the attempts that were under way.
+		if run.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return false, nil
 		}
 		for _, pending := range run.RawResponse.GetPendingActivities() {
 			if pending.GetActivityId() == info.ActivityID && pending.GetAttempt() == info.Attempt {
@@ -53,7 +58,11 @@ func (a *Activities) awaited(ctx context.Context) error {
 	defer cancel()
 	waits, err := a.Awaited(look)
 	if err != nil {
-		waits = a.Now() < refund.At(info.StartedTime.Add(info.StartToCloseTimeout))
+		within := info.StartToCloseTimeout
+		if info.HeartbeatTimeout > 0 { // no sign of life was given before this
+			within = min(within, info.HeartbeatTimeout)
+		}
+		waits = a.Now() < refund.At(info.StartedTime.Add(within))
 	}
 	if !waits {
 		return failure(refund.Errorf(refund.CodeLeaseLost, "attempt %d is over: nothing was begun", info.Attempt), 0)

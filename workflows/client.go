@@ -84,8 +84,10 @@ func (c *Client) Request(ctx context.Context, request refund.Request, terms refu
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowTaskTimeout:      c.options.WorkflowTaskTimeout,
 		// No retry policy and no schedule: a second run of a refund that failed would be a second refund.
-		StaticSummary:         "refund " + request.Amount.String() + " of order " + request.Order,
-		TypedSearchAttributes: temporal.NewSearchAttributes(statusAttribute.ValueSet(string(refund.StatusPending))),
+		StaticSummary: "refund " + request.Amount.String() + " of order " + request.Order,
+		// Both that the run will set: a namespace that lacks one refuses the request, and takes no run that cannot get on (I11).
+		TypedSearchAttributes: temporal.NewSearchAttributes(statusAttribute.ValueSet(string(refund.StatusPending)),
+			deadlineAttribute.ValueSet(c.options.Now().Add(time.Duration(terms.DecideWithin)*time.Millisecond))),
 		// An existing run is answered like a new one. Whose call it was stands in its first event.
 		Memo: map[string]any{memoCall: call},
 	}, WorkflowName, in)

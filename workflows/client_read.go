@@ -71,14 +71,15 @@ func (c *Client) listed(ctx context.Context, id refund.OperationID) (*refund.Lis
 		return nil, err
 	}
 	var view refund.View
+	now := c.clock()
 	if err == nil {
-		view, err = f.view(c.clock())
+		view, err = f.view(now)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "run is left out of the list", "workflow", WorkflowID(id), "error", err)
 		return nil, nil //nolint:nilnil // left out
 	}
-	return &refund.Listed{View: view, Since: f.since}, nil
+	return &refund.Listed{View: view, Since: f.since, At: now}, nil
 }
 
 // Watch calls show with the run's view now and after every change, until show says stop, the run is closed, or ctx ends.

@@ -1,6 +1,8 @@
 package workflows_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -299,6 +301,26 @@ func TestSettlementByCloseEndsTheSending(t *testing.T) {
 	require.Equal(t, refund.CodeDecisionConflict, refund.CodeOf(err))
 	_, err = l.client.Settle(l.ctx(), settlementOn(view, "s-2", refund.SettleClose))
 	require.Equal(t, refund.CodeSettlementRefused, refund.CodeOf(err))
+}
+
+// I12: a call to the model gives signs of life, and the server gives an attempt without them up long before its whole time is over. A
+// worker that was frozen in between meets a server that is too busy to say so.
+func TestModelIsNotAskedByAnAttemptThatGaveNoSignOfLifeInItsTime(t *testing.T) {
+	for late, asked := range map[time.Duration]int{2 * time.Second: 1, 8 * time.Second: 0} { // of 5 s for a sign and 11 s in all
+		t.Run(late.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, refund.ProfileFull)
+			l.world.awaited = func(context.Context) (bool, error) { return false, errors.New("no answer") }
+			l.world.now = func() refund.Instant { return refund.At(time.Now().Add(late)) }
+			l.worker()
+			status := refund.StatusApprovalRequired
+			if asked == 0 {
+				status = refund.StatusRejected
+			}
+			l.until(l.request(refund.Terms{CallTimeout: 10_000, Backoff: 100}).OperationID, status)
+			require.Equal(t, asked, l.world.proposals)
+		})
+	}
 }
 
 // What was known once is kept when the worker dies: no second model call, no second send.

@@ -46,6 +46,7 @@ type run struct {
 	lastRun  string // id of the run that was seen submitting last
 	// decidedBefore: of the decisions that a reset carried over late, the one was seen that could have been accepted in time.
 	decidedBefore bool
+	submitting    bool            // whether a reset came before is on record
 	asks          int             // provider activities so far, for the pauses between them
 	asking        bool            // one is open
 	interrupted   bool            // a settlement waits for it to end

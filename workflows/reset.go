@@ -15,6 +15,9 @@ const changeLateApproval = "late-approval-carried-over-may-have-sent"
 // the deadline though an older server calls the activity that ran into it a failure.
 const changeUndecided = "end-without-a-decision"
 
+// changeSettledAfterReset marks the runs that judge a settlement which a reset carried over by what the run before may have sent.
+const changeSettledAfterReset = "settlement-carried-over-is-judged-as-sent"
+
 func (r *run) failsClosed() bool { return r.changed(changeFailsClosed) }
 
 func (r *run) endsUndecided() bool { return r.changed(changeUndecided) }

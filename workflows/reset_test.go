@@ -1,6 +1,8 @@
 package workflows_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,7 +11,10 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 
+	"refundlab/activities"
 	"refundlab/provider"
 	"refundlab/refund"
 	"refundlab/workflows"
@@ -115,6 +120,74 @@ func TestRunThatWasResetIsUnknownWhereNobodyCanBeAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, refund.StatusConfirmed, view.Status)
 	require.Len(t, l.world.submits, 1)
+}
+
+// I4: the reset hands the approval and the close over in one task, before the new run has looked whether it was reset. The provider is
+// down before and just up behind it: what a person has closed is never sent again.
+func TestCloseThatAResetCarriesOverIsNotRefused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, refund.ProfileFull)
+	var up atomic.Bool
+	down := func(int) *provider.Answer {
+		if up.Load() {
+			return nil
+		}
+		return ambiguous()
+	}
+	l.world.submitting, l.world.closingFault = down, down
+	id := l.approved()
+	view := l.until(id, refund.StatusRetryable)
+	l.untilEvent(id, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 3)
+	connection := l.dial()
+	defer connection.Close()
+	require.NoError(t, connection.SignalWorkflow(l.ctx(), workflows.WorkflowID(id), "", workflows.SettlementSignal, settlementOn(view, "s-1", refund.SettleClose)))
+	l.until(id, refund.StatusUnknown)
+	submits := len(l.world.submits)
+	l.reset(id, afterProposal)
+	up.Store(true)
+	l.closed(id)
+	view = l.view(id)
+	require.Equal(t, refund.StatusRejected, view.Status)
+	require.Equal(t, refund.CodeClosed, view.Reason)
+	require.Len(t, l.world.submits, submits)
+	require.Empty(t, l.world.entries)
+}
+
+// An attempt whose worker was frozen is begun when its run is long over: the server lists it as under way all the same.
+func TestServerDoesNotWaitForAttemptsOfRunsThatAreOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func(l *lab, id refund.OperationID, connection client.Client)
+		waits bool
+	}{
+		"running": {func(*lab, refund.OperationID, client.Client) {}, true},
+		"terminated": {func(l *lab, id refund.OperationID, c client.Client) {
+			require.NoError(l.t, c.TerminateWorkflow(l.ctx(), workflows.WorkflowID(id), "", "test"))
+		}, false},
+		"reset": {func(l *lab, id refund.OperationID, _ client.Client) { l.reset(id, afterProposal) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, refund.ProfileOpaque)
+			connection := l.dial()
+			defer connection.Close()
+			begun, left, answered := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
+			l.world.awaited = func(ctx context.Context) (bool, error) {
+				if activity.GetInfo(ctx).ActivityType.Name != activities.Submit || len(answered) > 0 {
+					return true, nil
+				}
+				close(begun)
+				<-left
+				waits, err := activities.AskServer(connection)(context.WithoutCancel(ctx))
+				answered <- waits
+				return waits, err
+			}
+			id := l.approved()
+			<-begun
+			c.leave(l, id, connection)
+			close(left)
+			require.Equal(t, c.waits, <-answered)
+		})
+	}
 }
 
 // The reset keeps the round that is open, and the server hands it to the new run as a first attempt.

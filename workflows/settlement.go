@@ -27,6 +27,11 @@ func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
 	if r.settlements[settlement.SettlementID] {
 		return // answered: the record says how, and the sender sees by the hash whether it was this one
 	}
+	// A reset hands approval and settlement over in one task. That the run before may have sent is on record first: a close that was
+	// accepted must not be refused now, and the operation sent (I4).
+	if !r.accountable() && r.changed(changeSettledAfterReset) {
+		r.await(ctx, r.accountable)
+	}
 	if err == nil {
 		_, err = refund.CheckSettlement(settlement, r.Facts, r.profile, now(ctx))
 	}
@@ -46,6 +51,11 @@ func (r *run) settle(ctx workflow.Context, raw converter.RawValue) {
 	r.settlements[settlement.SettlementID] = true
 	workflow.GetLogger(ctx).Info("settlement", "settlement", settlement.SettlementID, "refused", record.Refused)
 	r.show(ctx)
+}
+
+// accountable tells whether what is on record is all that this task knows of the operation.
+func (r *run) accountable() bool {
+	return len(r.door.arrivals) == 0 && (r.Decision == nil || r.over() || r.submitting)
 }
 
 // maxSettlement is far more than a settlement with a receipt needs, in bytes, and far less than a record may have.

@@ -12,6 +12,7 @@ import (
 func (r *run) submit() {
 	for !r.over() {
 		r.noticeReset()
+		r.submitting = true
 		action := r.next(now(r.ctx))
 		switch action {
 		case refund.ActReject:

@@ -25,6 +25,7 @@ type world struct {
 	closingFault          func(n int) *provider.Answer
 	proposing             func(n int) error
 	delivering            func(n int) error
+	awaited               func(context.Context) (bool, error)
 
 	entries    []provider.Submission // the ledger
 	results    map[refund.OperationID]provider.Answer
@@ -51,7 +52,7 @@ func newWorld(profile refund.ProfileName) *world {
 }
 
 func (w *world) activities() *activities.Activities {
-	return &activities.Activities{Refunds: w, Model: w, Notices: w, Now: func() refund.Instant { return w.now() }}
+	return &activities.Activities{Refunds: w, Model: w, Notices: w, Awaited: w.awaited, Now: func() refund.Instant { return w.now() }}
 }
 
 func (w *world) Order(context.Context, string, string) (refund.Order, error) {

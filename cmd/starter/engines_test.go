@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"refundlab/binaries"
 	"refundlab/cmd/internal/children"
+	"refundlab/faults"
 	"refundlab/refund"
 	"refundlab/temporalserver"
 	"refundlab/workflows"
@@ -226,6 +228,24 @@ func TestTheClientNeedsNoWorker(t *testing.T) {
 }
 
 // Where the provider cannot be asked, a person settles: with a receipt, or by noting that the refund is presumed absent.
+// I11: a journal whose host's clock was set forward and back stays ahead of it, and so does what it recorded.
+func TestOverdueIsReckonedByTheTimeOfTheJournal(t *testing.T) {
+	dir := t.TempDir()
+	offset := filepath.Join(dir, "offset")
+	t.Setenv(faults.EnvClock, offset)
+	at := func(ahead time.Duration, verb ...string) result {
+		require.NoError(t, os.WriteFile(offset, []byte(strconv.FormatInt(ahead.Milliseconds(), 10)), 0o600))
+		got := starterRun(t, append([]string{"--engine", "handrolled", "--journal", filepath.Join(dir, "journal.db")}, verb...)...)
+		require.Equal(t, refund.ExitOK, got.exit, got.stderr)
+		return got
+	}
+	at(time.Hour, requestWith()...)
+	at(time.Hour+time.Minute, requestWith("--request-id", "r-2")...)
+	overdue := at(0, "list", "--which", "overdue", "--bound", "30s").stdout
+	require.Regexp(t, "(?m)^r-1 ", overdue)
+	require.NotRegexp(t, "(?m)^r-2 ", overdue)
+}
+
 func TestAPersonSettlesWhatCannotBeKnown(t *testing.T) {
 	onEachEngine(t, "opaque", func(t *testing.T, w *world) {
 		receipts := make(chan []byte, 2)

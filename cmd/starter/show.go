@@ -65,9 +65,8 @@ the engine could move and which are older than --bound; or "all"; the oldest fir
 					return err
 				}
 				slices.SortFunc(runs, oldestFirst) // Temporal's visibility store has an order of its own
-				now := refund.At(s.clock())
 				runs = slices.DeleteFunc(runs, func(run refund.Listed) bool {
-					return !run.View.Lists(listing, run.Since, bound.Milliseconds(), now)
+					return !run.View.Lists(listing, run.Since, bound.Milliseconds(), run.At)
 				})
 				views := make([]refund.View, 0, len(runs)) // an empty list is [], not null
 				for _, run := range runs {
