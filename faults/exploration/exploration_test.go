@@ -398,6 +398,13 @@ func TestASecondFaultHitsOnlyWhoCanBeHit(t *testing.T) {
 	frozen := at(t, Handrolled, refund.ProfileFull, Approved, "freeze provider provider-commit.before 1")
 	require.Contains(t, names(frozen.Seconds(places, faults.Kill)), "kill provider at provider-commit.before #1")
 	require.NotContains(t, names(frozen.Seconds(places, faults.Freeze)), "freeze provider at provider-commit.before #1")
+	// What the provider does with a request goes on while its sender stands frozen; the sender's next request is its own again.
+	places = Places(crossings(t, "b provider-call.before 2.0", "provider provider-commit.before 2.0", "provider provider-commit.after 2.0",
+		"b provider-call.before 2.0", "provider provider-commit.before 2.0"), 0)
+	frozen = Trial{Flow: Approved, Engine: Handrolled, Profile: string(refund.ProfileFull)}.with(At(places[1], faults.Freeze)[1])
+	require.NotContains(t, names(frozen.Seconds(places, faults.Kill)), "kill b at provider-commit.after #1 of provider")
+	require.Contains(t, names(frozen.Seconds(places, faults.Kill)), "kill b at provider-commit.before #2 of provider")
+	places = Places(crossings(t, "a claim.before"), 0)
 	frozen = at(t, Handrolled, refund.ProfileFull, Approved, "freeze a intent.after 1")
 	require.Contains(t, names(frozen.Seconds(places, faults.Kill)), "kill a at claim.before #1")
 	plan, err := frozen.with(At(places[0], faults.Kill)[0]).Plan(budget)

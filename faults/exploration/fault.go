@@ -105,7 +105,8 @@ func (t Trial) Seconds(places []Place, action faults.Action) []Trial {
 	return trials
 }
 
-// spent tells whether an earlier fault keeps this one from its victim: it has killed that for good, or would freeze it twice.
+// spent tells whether an earlier fault keeps this one from its victim: it has killed that for good, would freeze it twice, or has frozen
+// it at the provider, where its request goes on without it: whoever stands frozen is not killed.
 func (t Trial) spent(second Fault) bool {
 	for _, f := range t.Faults {
 		switch {
@@ -113,6 +114,8 @@ func (t Trial) spent(second Fault) bool {
 		case f.Action == faults.Kill && KindOf(f.Victim) != Provider: // which comes back under its name
 			return true
 		case f.Action == faults.Freeze && second.Action == faults.Freeze: // the harness lets a process go by its name
+			return true
+		case f.Action == faults.Freeze && f.Victim == f.Caller && second.Caller == f.Caller && second.Call <= f.Call:
 			return true
 		}
 	}
