@@ -17,10 +17,10 @@ var decisions = []Control{
 		Breaks:      "Decision and deadline are waited for side by side and whichever is looked at first counts, not whichever came first.",
 		Design:      "a selector over a signal channel and a timer",
 		Executables: []string{worker},
-		Replacements: []Replacement{{"workflows/door.go", `			overdue:   ready(k.door.deadline),
-`, `			overdue:   false,
+		Replacements: []Replacement{{"workflows/refund.go", `		return len(r.door.arrivals) == 0 && (happened() || ready(r.door.deadline) || r.caller.Err() != nil)
+`, `		return happened() || ready(r.door.deadline) || r.caller.Err() != nil
 `}},
-		Finds: on(temporal, "l06-8c-late-worker-dead", full, "I5"),
+		Finds: on(temporal, "l06-8b-in-time-worker-dead", full, "END"),
 	},
 	{
 		Name:        "signals-not-drained",

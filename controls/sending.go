@@ -82,6 +82,20 @@ var sending = []Control{
 		Finds: both("l06-8i-deadline-before-send", lenient, "I5"),
 	},
 	{
+		Name:        "authority-not-looked-at-again",
+		Breaks:      "What may have been sent is sent again, whether or not its approval still holds.",
+		Design:      "the same operation under the same key is always safe to repeat",
+		Layers:      "The rule asks whether the operation is authorised, and the step that sends looks at the time to commit.",
+		Executables: []string{worker},
+		Replacements: []Replacement{
+			{"refund/observation.go", `	if s.Profile.Idempotent && s.Authorised && (`, `	if s.Profile.Idempotent && (`},
+			{"provider/contract.go", `	if !now().Before(in.CommitBy()) {
+`, `	if now() == 0 {
+`},
+		},
+		Finds: both("second-send-too-late", lenient, "I5"),
+	},
+	{
 		Name:        "key-in-a-header",
 		Breaks:      "The request bears an Idempotency-Key header, so Go's transport sends it again by itself when a connection breaks.",
 		Design:      "the key travels in the header that everybody uses",

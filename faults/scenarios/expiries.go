@@ -94,6 +94,25 @@ var expiries = []scenario{
 	},
 	{
 		ScenarioText: faults.ScenarioText{
+			Name:  "second-send-too-late",
+			Title: "The worker dies right before its request leaves, and then the time to commit ends",
+			About: "Nobody can know that the request never left. When another worker starts, the time to commit is over, so the operation is not sent again: where the provider can close, it is closed; elsewhere it is looked up and stays UNKNOWN, because the first request might still arrive.",
+		},
+		profiles: []refund.ProfileName{refund.ProfileFull, refund.ProfileLenient},
+		build: func(c cell) trial {
+			end := rejected(refund.CodeClosed, 0, 0)
+			if !c.profile.Close {
+				end = unknown(0, 0, "the first request may still arrive, and nothing that may be asked would call it back")
+			}
+			return trial{
+				script:   approvedFor(hurried("r1"), only(fault, fired("crash"), pass("commit", "r1"), start("b")), rest),
+				schedule: killedAt(faults.ProviderCall, faults.Before),
+				expect:   c.ends(end),
+			}
+		},
+	},
+	{
+		ScenarioText: faults.ScenarioText{
 			Name:  "l06-8e-deadline-at-commit",
 			Title: "The deadline passes on the way to the provider",
 			About: "The request has passed the engine's check and is on its way when the time to commit ends. The provider's clock decides at its commit, and its refusal is stored.",
