@@ -295,6 +295,7 @@ func (e *explorer) keepResult(r exploration.Result) error {
 	}
 	e.results.Add(r)
 	e.have[r.ID()] = true
+	e.elapsed() // a run that is killed keeps its time with its results
 	p := &e.phase
 	p.done++
 	left := time.Duration(float64(time.Since(p.began)) / float64(p.done) * float64(p.total-p.done)).Round(time.Second)
