@@ -47,7 +47,7 @@ func Instruments(dir string) (string, error) {
 	var sections strings.Builder
 	var missing []string
 	if _, err := os.Stat(filepath.Join(dir, "EXTENDED.md")); err == nil {
-		sections.WriteString("## Scenarios that take longer\n\nLong silences, stepped clocks, and a server that is killed at every point have their cells, told in the same way, in [report/EXTENDED.md](report/EXTENDED.md) (`lab run --extended`).\n\n")
+		sections.WriteString("## Scenarios that take longer\n\nLong silences, stepped clocks, and a server that is killed where a run first comes to each point have their cells, told in the same way, in [report/EXTENDED.md](report/EXTENDED.md) (`lab run --extended`).\n\n")
 	} else {
 		missing = append(missing, "`lab run --extended`")
 	}
