@@ -48,6 +48,7 @@ func (b *bench) shrink(ctx context.Context, trial faults.Saved, invariant string
 			fmt.Fprintf(log, "%4d candidates: %s still fails with %d rules, %d refunds and %d steps\n", plays, invariant, len(smaller.Plan.Schedule), len(smaller.Expect.Runs), len(smaller.Plan.Script))
 			failed = writeSaved(file, smaller)
 		},
+		Ending: invariant == "I11" || invariant == "END",
 	}.Shrink(trial)
 	if failed != nil {
 		return smallest, failed

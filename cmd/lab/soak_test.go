@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,7 +156,8 @@ func TestATrialThatFailsIsShrunkToWhatFails(t *testing.T) {
 	require.Contains(t, smallest.Expect.Runs, "r2")
 }
 
-// A run that nobody works on is found out by silence alone, in each smaller trial again.
+// A run that nobody works on is found out by silence alone, in each smaller trial again. Where nobody ever worked, or nobody decided, it is
+// as silent, and shows nothing.
 func TestATrialWithARunThatNeverEndsIsShrunk(t *testing.T) {
 	trial := faults.Saved{Format: faults.SavedFormat, Engine: "handrolled", Name: "stuck", Plan: faults.Plan{
 		Profile:  "full",
@@ -165,7 +167,10 @@ func TestATrialWithARunThatNeverEndsIsShrunk(t *testing.T) {
 	}}
 	trial.Expect.ByLot, trial.Expect.Runs = true, map[string]faults.End{}
 	for _, run := range []string{"r1", "r2"} {
-		trial.Plan.Script = append(trial.Plan.Script, faults.Step{Do: faults.DoRequest, Process: "ask-" + run, Run: run, Order: "o-1", Amount: 700})
+		trial.Plan.Script = append(trial.Plan.Script,
+			faults.Step{Do: faults.DoRequest, Process: "ask-" + run, Run: run, Order: "o-1", Amount: 700},
+			faults.Step{Do: faults.DoAwait, Run: run, Point: faults.Point{Boundary: faults.Proposal, When: faults.After}, QuietMS: 3_000},
+			faults.Step{Do: faults.DoApprove, Process: "bob-" + run, Run: run, By: "bob", Decision: "d1", Background: true})
 		trial.Expect.Runs[run] = faults.End{Status: "PENDING"}
 	}
 	trial.Expect.Runs["r2"] = faults.End{Status: "CONFIRMED", Entries: 1, MostSubmits: 9}
@@ -181,7 +186,7 @@ func TestATrialWithARunThatNeverEndsIsShrunk(t *testing.T) {
 	require.NoError(t, err)
 	smallest, err := faults.ParseSaved(text)
 	require.NoError(t, err)
-	require.Equal(t, trial.Plan.Script[3:], smallest.Plan.Script, "somebody asks, and nobody works")
+	require.Equal(t, slices.Concat(trial.Plan.Script[:2], trial.Plan.Script[5:]), smallest.Plan.Script, "the end of the only worker is what fails")
 }
 
 // What a soak draws and what may be made smaller of it are two packages' business: the one waits as long as the other is silent.

@@ -17,6 +17,9 @@ type Shrinker struct {
 	More func() bool
 	// Smaller is told each time that a smaller trial was found.
 	Smaller func(faults.Saved)
+	// Ending tells that the trial fails by how a run ends, or that it does not. Without a worker or a decision no run ends as it should,
+	// with the fault or without, so those are then not left out.
+	Ending bool
 }
 
 // Shrink returns the smallest trial that it found; the given one where nothing smaller fails.
@@ -24,8 +27,9 @@ func (s Shrinker) Shrink(trial faults.Saved) faults.Saved {
 	for {
 		before := size(trial.Plan)
 		trial = s.earlier(s.reduce(trial, faultUnits(trial.Plan)))
-		for _, units := range []func(faults.Plan) []*unit{runUnits, stepUnits, workerUnits} {
-			trial = s.reduce(trial, units(trial.Plan))
+		trial = s.reduce(trial, runUnits(trial.Plan))
+		for _, units := range []func(faults.Plan) []*unit{stepUnits, workerUnits} {
+			trial = s.reduce(trial, s.dispensable(trial.Plan, units(trial.Plan)))
 		}
 		if size(trial.Plan) == before || !s.More() { // what a step needed that is gone now may be gone too
 			return trial
@@ -140,6 +144,38 @@ func workerUnits(p faults.Plan) []*unit {
 		}
 		return ""
 	})
+}
+
+// dispensable are the units that may be left out while the runs stay.
+func (s Shrinker) dispensable(p faults.Plan, units []*unit) []*unit {
+	if !s.Ending {
+		return units
+	}
+	needed := toEnd(p)
+	return slices.DeleteFunc(units, func(u *unit) bool {
+		return slices.ContainsFunc(u.steps, func(i int) bool { return needed[i] })
+	})
+}
+
+// toEnd are the steps of a script without which no run ends: the last start of a worker, whom no later one replaces, and of each run
+// its last decision with the request and the wait for the proposal that come before it: a decision on nothing is refused.
+func toEnd(p faults.Plan) map[int]bool {
+	needed, met := map[int]bool{}, map[string]bool{}
+	for i, s := range slices.Backward(p.Script) {
+		what, decided := "", "decision of "+s.Run
+		switch {
+		case s.Do == faults.DoStart:
+			what = "worker"
+		case s.Do == faults.DoApprove, s.Do == faults.DoReject:
+			what = decided
+		case met[decided] && (s.Do == faults.DoRequest || s.Do == faults.DoAwait && s.Point.Boundary == faults.Proposal):
+			what = string(s.Do) + " of " + s.Run
+		}
+		if what != "" && !met[what] {
+			needed[i], met[what] = true, true
+		}
+	}
+	return needed
 }
 
 // stepsBy makes a unit of all steps of the script with the same name, in the order of their first steps.

@@ -274,6 +274,41 @@ func TestATrialShrinksToTheFaultAndTheRefundThatMatter(t *testing.T) {
 	require.Contains(t, story, "meanwhile\n  "+rule.Name+": when "+rule.Process+" stands")
 }
 
+// A judge that is made up: a run does not end where the rule is there, nor where nobody works or decides, which is no fault.
+func TestATrialOfARunThatDoesNotEndKeepsItsFault(t *testing.T) {
+	trial := drawn(t, rounds()[61])
+	trial = without(trial, slices.DeleteFunc(runUnits(trial.Plan), func(u *unit) bool { // nobody decides on some, and they wait for ever
+		return slices.ContainsFunc(u.steps, func(i int) bool { return trial.Plan.Script[i].By == "zoe" })
+	}))
+	rule := trial.Plan.Schedule[slices.IndexFunc(trial.Plan.Schedule, func(r faults.Rule) bool { return r.Process == "" })].Name
+	path := []faults.Verb{faults.DoRequest, faults.DoAwait, faults.DoApprove}
+	fails := func(s faults.Saved) bool {
+		works, hit := false, slices.ContainsFunc(s.Plan.Schedule, func(r faults.Rule) bool { return r.Name == rule })
+		come := map[string]int{} // how far along the path each run is
+		for _, step := range s.Plan.Script {
+			works = works || step.Do == faults.DoStart
+			if n := come[step.Run]; n < len(path) && step.Do == path[n] {
+				come[step.Run]++
+			}
+		}
+		for _, n := range come {
+			if hit || !works || n < len(path) {
+				return true
+			}
+		}
+		return false
+	}
+	small := Shrinker{Fails: fails, More: func() bool { return true }, Smaller: func(faults.Saved) {}, Ending: true}.Shrink(trial)
+	require.Len(t, small.Plan.Schedule, 1)
+	require.Equal(t, rule, small.Plan.Schedule[0].Name)
+	require.Len(t, small.Expect.Runs, 1)
+	var said []faults.Verb
+	for _, s := range small.Plan.Script {
+		said = append(said, s.Do)
+	}
+	require.Equal(t, []faults.Verb{faults.DoStart, faults.DoRequest, faults.DoJoin, faults.DoAwait, faults.DoApprove, faults.DoRest}, said)
+}
+
 func TestWhoBringsTheReceiptOfARunThatIsGoneIsGoneToo(t *testing.T) {
 	trial := faults.Saved{Plan: faults.Plan{Script: []faults.Step{
 		{Do: faults.DoRequest, Process: "ask-1", Run: "r1"}, {Do: faults.DoRequest, Process: "ask-2", Run: "r2"},
