@@ -94,16 +94,18 @@ func byEngine(engine, temporal, handrolled string) string {
 	return handrolled
 }
 
-// refusedWrites counts completions and writes of workers that the far side refused. An answer that could not be had is not a
-// refusal.
+// refusedWrites counts completions and writes of workers that the far side refused.
 func (t *trial) refusedWrites() int {
 	return len(filter(t.Trace, func(c evidence.Crossing) bool {
-		if c.Point.When != faults.After || !t.isWorker(c.Process) || !refused(c) {
-			return false
-		}
-		status := c.Detail[faults.DetailStatus]
-		return status == "NotFound" || status == "" && strings.Contains(c.Detail[faults.DetailRefused], string(refund.CodeLeaseLost))
+		return c.Point.When == faults.After && t.isWorker(c.Process) && turnedAway(c)
 	}))
+}
+
+// turnedAway tells whether the far side refused what a worker brought because it was no longer the worker's. An answer that could
+// not be had is not a refusal.
+func turnedAway(c evidence.Crossing) bool {
+	status := c.Detail[faults.DetailStatus]
+	return status == "NotFound" && refused(c) || status == "" && strings.Contains(c.Detail[faults.DetailRefused], string(refund.CodeLeaseLost))
 }
 
 // isOwn tells whether a digest is the one of the run with that operation id, and not another caller's.

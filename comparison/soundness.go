@@ -273,7 +273,7 @@ func sightings(t *trial) []string {
 			seen = len(filter(t.Provider.Received, func(r evidence.Received) bool { return r.Outcome == w.Outcome }))
 		} else {
 			seen = len(filter(t.Trace, func(c evidence.Crossing) bool {
-				return c.Point.String() == w.Point && (w.Process == "" || c.Process == w.Process) && (!w.Refused || refused(c)) &&
+				return c.Point.String() == w.Point && (w.Process == "" || c.Process == w.Process) && (!w.Refused || turnedAway(c)) &&
 					(w.Status == "" || c.Detail[faults.DetailStatus] == w.Status)
 			}))
 		}

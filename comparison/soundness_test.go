@@ -46,6 +46,10 @@ func TestUnsoundTrialsAreInvalid(t *testing.T) {
 		{"a witness at a point of another process", func(s *scene) {
 			s.expect.Witnesses = []faults.Witness{{Why: "A recorded the outcome", Point: "outcome.after", Process: "A", Least: 1}}
 		}, "not shown: A recorded the outcome"},
+		{"a witness of a refusal where no answer could be had", func(s *scene) {
+			s.cross("B", "renewal.after", s.id(), "1.1").Detail = map[string]string{faults.DetailRefused: "UNAVAILABLE: the caller did not wait"}
+			s.expect.Witnesses = []faults.Witness{{Why: "a renewal was refused", Point: "renewal.after", Process: "B", Refused: true, Least: 1}}
+		}, "not shown: a renewal was refused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScene("handrolled", refund.ProfileFull)

@@ -113,7 +113,7 @@ type Witness struct {
 	Why     string `json:"why"`
 	Point   string `json:"point,omitempty"` // such as "lookup-call.before"
 	Process string `json:"process,omitempty"`
-	Refused bool   `json:"refused,omitempty"` // at Point: count only what the far side refused
+	Refused bool   `json:"refused,omitempty"` // at Point: count only what the far side refused because it was no longer the process's
 	Status  string `json:"status,omitempty"`  // at Point: count only what ended with this DetailStatus
 	Outcome string `json:"outcome,omitempty"` // of evidence.Received
 	Least   int    `json:"least"`
