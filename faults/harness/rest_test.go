@@ -76,6 +76,12 @@ func TestAskThatNobodyAnsweredShowsNoRest(t *testing.T) {
 	}
 }
 
+func TestAskWhoseAnswerWasLostShowsNoRest(t *testing.T) {
+	trial := history("intent.after", "lookup-call.before", "lookup-call.after", "lookup-call.before")
+	trial.trace.last(point("lookup-call.after"), id).Reply = faults.Lose
+	require.False(t, trial.rests())
+}
+
 func TestAskOfAnotherProcessShowsNoRest(t *testing.T) {
 	trial := history("intent.after", "provider-received.before", "provider-received.after", "lookup-call.before", "lookup-call.after") // and a dies with the answer
 	ask := func(p string) {

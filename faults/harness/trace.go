@@ -197,7 +197,7 @@ func (t *trace) since(seq int64, p faults.Point, operation string) int {
 }
 
 // asksAgain tells whether a process began a call after a sequence number, was answered, and began another: the answer decided
-// nothing. An error, and a status that tells of one, is no answer; one that the process went to record as the outcome decided it, though
+// nothing. An error, a status that tells of one, and what a rule has lost on its way is no answer; one that the process went to record as the outcome decided it, though
 // the record may have been lost; and what another process does tells nothing about an answer whose reader may have died with it. The
 // lock is held.
 func (t *trace) asksAgain(seq int64, b faults.Boundary, operation string) bool {
@@ -207,14 +207,11 @@ func (t *trace) asksAgain(seq int64, b faults.Boundary, operation string) bool {
 		if ask.Seq <= seq {
 			continue
 		}
-		answered := slices.IndexFunc(answers, func(c *evidence.Crossing) bool { return c.Seq > ask.Seq && c.Process == ask.Process })
-		if answered < 0 {
+		first := slices.IndexFunc(answers, func(c *evidence.Crossing) bool { return c.Seq > ask.Seq && c.Process == ask.Process })
+		if first < 0 || !answered(answers[first]) {
 			continue
 		}
-		if status := answers[answered].Detail[faults.DetailStatus]; status == "error" || status >= "500" {
-			continue
-		}
-		after := answers[answered].Seq
+		after := answers[first].Seq
 		next := slices.IndexFunc(asks[i:], func(c *evidence.Crossing) bool { return c.Seq > after && c.Process == ask.Process })
 		if next < 0 {
 			continue
