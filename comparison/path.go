@@ -59,6 +59,7 @@ func (t *trial) path(r run) model.Trace {
 			p.crossings = append(p.crossings, c)
 		}
 	}
+	p.orderClaims()
 	trace := model.Trace{
 		Profile: t.Trial.Profile, Rounds: p.rounds, Facts: r.facts,
 		Doubled: slices.ContainsFunc(t.Trial.Fired, func(f evidence.Fired) bool { return f.Action == faults.Duplicate }),
@@ -75,6 +76,39 @@ func (t *trial) path(r run) model.Trace {
 	}
 	trace.Arrivals = p.arrivals()
 	return trace
+}
+
+// orderClaims puts a claim that was announced late, because its process was frozen behind its commit, in front of the next owner's. A
+// claim lies anywhere between its two sides, and the generations tell which of two came first.
+func (p *path) orderClaims() {
+	claim := func(c evidence.Crossing, when faults.When) bool {
+		return c.Point == faults.Point{Boundary: faults.Claim, When: when}
+	}
+	for i := range p.crossings {
+		late := p.crossings[i]
+		held, owned := parseFence(late.Fence)
+		if !owned || !claim(late, faults.After) {
+			continue
+		}
+		next := slices.IndexFunc(p.crossings[:i], func(c evidence.Crossing) bool {
+			fence, owned := parseFence(c.Fence)
+			return owned && claim(c, faults.After) && held.Less(fence)
+		})
+		if next < 0 {
+			continue
+		}
+		begun := int64(-1) // a claim begins without an operation
+		for _, c := range p.Trace {
+			if c.Seq < late.Seq && c.Process == late.Process && claim(c, faults.Before) {
+				begun = c.Seq
+			}
+		}
+		if begun < 0 || begun > p.crossings[next].Seq {
+			continue
+		}
+		late.At = p.crossings[next].At
+		p.crossings = slices.Insert(slices.Delete(p.crossings, i, i+1), next, late)
+	}
 }
 
 // path connects one run's crossings with its durable facts and its requests at the provider.

@@ -414,3 +414,28 @@ func as(r *evidence.Record, profile refund.ProfileName) {
 	_ = json.Unmarshal(text, &export.View)
 	r.Exports["r1"] = export
 }
+
+// A worker that is frozen right behind the commit of its claim announces it when others have claimed the run since.
+func TestAClaimThatIsAnnouncedLateCameBeforeTheNextOwners(t *testing.T) {
+	for name, c := range map[string]struct {
+		begun int64 // the late one
+		order []string
+	}{
+		"begun before the next owner's": {1, []string{"1.0", "2.0"}},
+		"begun after it":                {4, []string{"2.0", "1.0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crossing := func(seq int64, process, fence string, when faults.When) evidence.Crossing {
+				return evidence.Crossing{Seq: seq, Announcement: faults.Announcement{Process: process, Fence: fence, Point: faults.Point{Boundary: faults.Claim, When: when}}}
+			}
+			trial := &trial{}
+			trial.Trace = []evidence.Crossing{
+				crossing(c.begun, "a", "", faults.Before), crossing(2, "b", "", faults.Before), crossing(3, "b", "2.0", faults.After), crossing(5, "a", "1.0", faults.After),
+			}
+			p := &path{trial: trial, crossings: slices.Clone(trial.Trace[2:])}
+			p.orderClaims()
+			require.Len(t, p.crossings, 2)
+			require.Equal(t, c.order, []string{p.crossings[0].Fence, p.crossings[1].Fence})
+		})
+	}
+}
