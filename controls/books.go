@@ -130,11 +130,18 @@ var books = []Control{
 		Name:        "deferred-transaction",
 		Breaks:      "A transaction of the journal reads first and asks for the write lock when it writes.",
 		Design:      "BEGIN, as the driver has it",
-		Layers:      "The first statement of each transaction is a write, the clock's, and asks for the lock at once.",
+		Layers:      "The first statement of each transaction is a write, the clock's, and asks for the lock at once. A worker that finds the file locked keeps its answer and tries again.",
 		Executables: []string{worker, starter},
 		Replacements: []Replacement{
 			{"handrolled/store.go", `"_txlock": {"immediate"}`, `"_txlock": {"deferred"}`},
 			{"handrolled/transaction.go", `"UPDATE clock SET highest = max(highest, ?) RETURNING highest"`, `"SELECT max(highest, ?) FROM clock"`},
+			{"handrolled/executor.go", `		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
+			return run, err
+		}
+`, `		if over != 0 {
+			return run, err
+		}
+`},
 		},
 		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),
 	},
@@ -142,7 +149,7 @@ var books = []Control{
 		Name:        "pragmas-by-exec",
 		Breaks:      "The settings are executed once, on one connection of a pool; the connection that writes is another one and does not wait for a lock.",
 		Design:      "db.Exec(\"PRAGMA ...\") after opening",
-		Layers:      "Every new connection reads its settings back and is refused without them.",
+		Layers:      "Every new connection reads its settings back and is refused without them. A worker that finds the file locked keeps its answer and tries again.",
 		Executables: []string{worker, starter},
 		Replacements: []Replacement{
 			{"handrolled/store.go", `	for _, s := range settings {
@@ -164,6 +171,13 @@ var books = []Control{
 		}
 	}
 	if err := s.create(path); err != nil {
+`},
+			{"handrolled/executor.go", `		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
+			return run, err
+		}
+`, `		if over != 0 {
+			return run, err
+		}
 `},
 		},
 		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),

@@ -93,12 +93,12 @@ var knowledge = []Control{
 		Executables: []string{worker},
 		Replacements: []Replacement{
 			{"handrolled/ask.go", `	if action != refund.ActLookUp { // a look-up`, `	if action == "" { // a look-up`},
-			{"handrolled/ask.go", `	learnt, err := e.learn(`, `	if action != refund.ActLookUp {
+			{"handrolled/ask.go", `	learnt, err := e.kept(`, `	if action != refund.ActLookUp {
 		if run, err = e.Journal.RecordIntent(ctx, run.Lease, action); err != nil {
 			return run, err
 		}
 	}
-	learnt, err := e.learn(`},
+	learnt, err := e.kept(`},
 		},
 		Finds: on(handrolled, "window-3-after-effect", lookup, "I1"),
 	},
