@@ -435,7 +435,8 @@ func TestAClaimThatIsAnnouncedLateCameBeforeTheNextOwners(t *testing.T) {
 			p := &path{trial: trial, crossings: slices.Clone(trial.Trace[2:])}
 			p.orderClaims()
 			require.Len(t, p.crossings, 2)
-			require.Equal(t, c.order, []string{p.crossings[0].Fence, p.crossings[1].Fence})
+			order := []string{p.crossings[0].Fence, p.crossings[1].Fence}
+			require.Equal(t, c.order, order)
 		})
 	}
 }
