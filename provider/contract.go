@@ -118,8 +118,8 @@ func Over(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	now := time.Now()
-	if deadline, bounded := ctx.Deadline(); bounded && (!now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))) {
+	deadline, bounded := ctx.Deadline()
+	if now := time.Now(); bounded && (!now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))) {
 		return context.DeadlineExceeded
 	}
 	return nil
