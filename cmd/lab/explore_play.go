@@ -147,7 +147,6 @@ func (e *explorer) play(ctx context.Context, name string, trials []exploration.T
 	if err == nil && ctx.Err() != nil { // before any trial could say so
 		err = e.interrupted(ctx.Err())
 	}
-	e.elapsed()
 	return err
 }
 
