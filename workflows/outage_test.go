@@ -3,14 +3,18 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"refundlab/binaries"
 	"refundlab/provider"
 	"refundlab/refund"
+	"refundlab/temporalserver"
 	"refundlab/workflows"
 )
 
@@ -319,6 +323,26 @@ func TestModelIsNotAskedByAnAttemptThatGaveNoSignOfLifeInItsTime(t *testing.T) {
 			}
 			l.until(l.request(refund.Terms{CallTimeout: 10_000, Backoff: 100}).OperationID, status)
 			require.Equal(t, asked, l.world.proposals)
+		})
+	}
+}
+
+// I11: a run that cannot set what it shows would stand still, so a namespace that lacks it takes none.
+func TestRequestIsRefusedWhereASearchAttributeIsMissing(t *testing.T) {
+	paths, err := binaries.Build(t.Context(), os.Stderr, binaries.DevServer)
+	require.NoError(t, err)
+	for name, kind := range workflows.SearchAttributes() {
+		t.Run("only "+name, func(t *testing.T) {
+			server, err := temporalserver.Start(t.Context(), temporalserver.Options{
+				Binary: paths[binaries.DevServer], LogFile: filepath.Join(t.TempDir(), "server.log"), SearchAttributes: map[string]string{name: kind},
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, server.Stop()) })
+			l := &lab{t: t, queue: "q", address: server.Address()}
+			l.client = workflows.NewClient(l.dial(), workflows.ClientOptions{TaskQueue: l.queue})
+			t.Cleanup(func() { require.NoError(t, l.client.Close()) })
+			_, _, err = l.client.Request(l.ctx(), request("r-1"), refund.Terms{Profile: refund.ProfileFull})
+			require.Equal(t, refund.CodeUnavailable, refund.CodeOf(err), "%v", err)
 		})
 	}
 }
