@@ -45,27 +45,31 @@ var ownerWrites = []faults.Boundary{
 
 // journalWrites looks for writes that began after another worker's claim and went through nevertheless.
 func journalWrites(t *trial, r run) []string {
-	var violations []string
-	for _, claim := range t.crossings(faults.Claim, faults.After, r.id) {
-		held, ok := parseFence(claim.Fence)
-		if !ok || refused(claim) {
-			continue
+	type claim struct {
+		evidence.Crossing
+		held refund.Fence
+	}
+	var claims []claim
+	for _, c := range t.crossings(faults.Claim, faults.After, r.id) {
+		if held, ok := parseFence(c.Fence); ok && !refused(c) {
+			claims = append(claims, claim{c, held})
 		}
-		for _, boundary := range ownerWrites {
-			if boundary == faults.ProviderCommit && !t.promise.shared {
-				continue // a provider of its own: providerWrites looks at what it promised
+	}
+	var violations []string
+	for _, boundary := range ownerWrites {
+		if boundary == faults.ProviderCommit && !t.promise.shared {
+			continue // a provider of its own: providerWrites looks at what it promised
+		}
+		for _, done := range t.crossings(boundary, faults.After, r.id) {
+			fence, ok := parseFence(done.Fence)
+			begun, found := t.beginningOf(done)
+			if !ok || !found || refused(done) {
+				continue
 			}
-			for _, begun := range t.crossings(boundary, faults.Before, r.id) {
-				fence, ok := parseFence(begun.Fence)
-				if !ok || begun.Seq < claim.Seq || !fence.Less(held) {
-					continue
-				}
-				for _, done := range t.crossings(boundary, faults.After, r.id) {
-					if before, found := t.beginningOf(done); found && before.Seq == begun.Seq && !refused(done) {
-						violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s after %s had claimed it with %s",
-							r.name, done.Process, boundary, fenceText(fence), claim.Process, fenceText(held)))
-					}
-				}
+			newer := slices.IndexFunc(claims, func(c claim) bool { return c.Seq <= begun.Seq && fence.Less(c.held) })
+			if newer >= 0 {
+				violations = append(violations, fmt.Sprintf("run %s: %s wrote %s with fence %s after %s had claimed it with %s",
+					r.name, done.Process, boundary, fenceText(fence), claims[newer].Process, fenceText(claims[newer].held)))
 			}
 		}
 	}
@@ -102,15 +106,12 @@ func writesBeyondLease(t *trial, r run) []string {
 func (t *trial) beginningOf(done evidence.Crossing) (before evidence.Crossing, found bool) {
 	point := done.Point
 	point.When = faults.Before
-	for _, c := range t.Trace {
-		if c.Seq >= done.Seq {
-			break
-		}
-		if c.Point == point && c.Process == done.Process && c.Operation == done.Operation && c.Fence == done.Fence && !wentNowhere(c) {
-			before, found = c, true
+	for _, c := range slices.Backward(t.Trace) {
+		if c.Seq < done.Seq && c.Point == point && c.Process == done.Process && c.Operation == done.Operation && c.Fence == done.Fence && !wentNowhere(c) {
+			return c, true
 		}
 	}
-	return before, found
+	return evidence.Crossing{}, false
 }
 
 // begun is when, at the earliest, a write began whose after side is given: when its before side was let go.

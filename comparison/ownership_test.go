@@ -1,7 +1,9 @@
 package comparison
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,4 +110,19 @@ func TestTheSidesOfAWriteArePairedByRunNotByCounting(t *testing.T) {
 	s = newScene("handrolled", refund.ProfileFull)
 	renewed(s, s.id())
 	require.Len(t, noWriteOfOldOwner(newTrial(s.Record, s.expect)), 1, "its own waiting does")
+}
+
+// An engine that goes round at full speed until its trial is ended leaves a trace of ten thousands of crossings. The judge, which has the
+// processors of the trials beside it, must not spoil those: its time grows with the square of the trace at most.
+func TestI6OfManyHandOversIsJudgedInTime(t *testing.T) {
+	s := newScene("handrolled", refund.ProfileFull)
+	for round := range 300 {
+		fence := fmt.Sprintf("%d.0", 3+(round*7)%11) // of a token without an order
+		s.cross("A", "claim.after", s.id(), fence)
+		s.cross("A", "observation.before", s.id(), fence)
+		s.cross("A", "observation.after", s.id(), fence)
+	}
+	began := time.Now()
+	require.NotEmpty(t, noWriteOfOldOwner(newTrial(s.Record, s.expect)))
+	require.Less(t, time.Since(began), 3*time.Second, "it grew with the fourth power")
 }

@@ -117,6 +117,8 @@ var ownership = []Control{
 			{"handrolled/lease.go", `UPDATE runs SET generation = generation + 1, owner = ?, lease_until = ?
 `, `UPDATE runs SET generation = (generation * 3 + 2) % 11, owner = ?, lease_until = ?
 `},
+			// A token without an order has no greater one to go on from. The run ends when its turn comes round to what the provider takes.
+			{"handrolled/lease.go", `"lease_until = ?, generation = max(generation, ?)", tx.now, seen.Term)`, `"lease_until = ?", tx.now)`},
 			{"handrolled/schema.sql", `CREATE TRIGGER generation_grows BEFORE UPDATE OF generation ON runs WHEN NEW.generation < OLD.generation
 BEGIN SELECT RAISE(ABORT, 'a generation never falls'); END;
 `, ``},
