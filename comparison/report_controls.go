@@ -25,7 +25,9 @@ func ControlsSection(x evidence.Controls) string {
 	if unsound := controlsUnsound(x); len(unsound.rows) > 0 {
 		b.WriteString("In these trials something was not as planned:\n\n" + unsound.String())
 	}
-	b.WriteString(uncaught(x))
+	if texts := Uncaught(x); len(texts) > 0 {
+		b.WriteString("- " + strings.Join(texts, "\n- ") + "\n\n")
+	}
 	if harmless := controlsHarmless(x); len(harmless.rows) > 0 {
 		b.WriteString("Without these no invariant is violated. `MODEL` finds them, which is no harm: what was recorded is no path of the rules.\n\n" + harmless.String())
 	}
@@ -128,12 +130,12 @@ func EndedByItself(record evidence.Record) bool {
 	return len(strayEnds(&trial{Record: record})) > 0
 }
 
-// uncaught says of each trial that does not show its control, or does not pass with the unbroken system, what came instead.
-func uncaught(x evidence.Controls) string {
-	var b strings.Builder
+// Uncaught says of each trial that does not show its control, or does not pass with the unbroken system, what came instead.
+func Uncaught(x evidence.Controls) []string {
+	var texts []string
 	for _, control := range x.Controls {
 		if control.BuildError != "" {
-			fmt.Fprintf(&b, "- **%s did not build:** %s\n", control.Name, strings.ReplaceAll(control.BuildError, "\n", " "))
+			texts = append(texts, fmt.Sprintf("**%s did not build:** %s", control.Name, strings.ReplaceAll(control.BuildError, "\n", " ")))
 		}
 		for _, t := range control.Trials {
 			if !t.Caught() {
@@ -141,19 +143,16 @@ func uncaught(x evidence.Controls) string {
 				if t.Stray {
 					verdict += ", and a worker or a provider ended by itself"
 				}
-				fmt.Fprintf(&b, "- **%s is not caught by %s: %s** %s\n", control.Name, t.Dir(), verdict, t.Text)
+				texts = append(texts, fmt.Sprintf("**%s is not caught by %s: %s** %s", control.Name, t.Dir(), verdict, t.Text))
 			}
 		}
 	}
 	for _, t := range x.Baseline {
 		if t.Verdict != string(Pass) {
-			fmt.Fprintf(&b, "- **The unbroken system does not pass %s: %s** %s\n", t.Dir(), t.Verdict, t.Text)
+			texts = append(texts, fmt.Sprintf("**The unbroken system does not pass %s: %s** %s", t.Dir(), t.Verdict, t.Text))
 		}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return b.String() + "\n"
+	return texts
 }
 
 // killMatrix shows for each scenario which controls its fault shows. Numbers are those of the table of controls.

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -111,14 +114,15 @@ func runStages(ctx context.Context, list [][]string, out, log io.Writer) error {
 	if err != nil {
 		return refund.Wrap(refund.CodeInternal, err, "the path of this program is not known")
 	}
-	var failed []string
+	var failed, ends []string
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "\nSTAGE\tTOOK\tSTATUS\n")
 	for _, args := range list {
 		line := strings.Join(append([]string{"lab"}, args...), " ")
 		fmt.Fprintf(log, "\n==> %s\n", line)
 		began := time.Now()
-		status, err := runStage(ctx, self, args, out, log)
+		last := &tail{}
+		status, err := runStage(ctx, self, args, io.MultiWriter(out, last), io.MultiWriter(log, last))
 		if ctx.Err() != nil {
 			return refund.Wrap(refund.CodeInterrupted, ctx.Err(), "interrupted in %q", line)
 		}
@@ -127,16 +131,44 @@ func runStages(ctx context.Context, list [][]string, out, log io.Writer) error {
 		}
 		if status != 0 {
 			failed = append(failed, line)
+			ends = append(ends, fmt.Sprintf("\n==> %s ended with status %d, after it had said:\n%s", line, status, last))
 		}
 		fmt.Fprintf(table, "%s\t%.0f s\t%s\n", line, time.Since(began).Seconds(), stageStatus(args, status, lossfs.Probe))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprint(log, strings.Join(ends, "")) // of a long log often the end alone is kept or read
 	if len(failed) > 0 {
 		return refund.Errorf(refund.CodeNotPassed, "%d of %d stages did not pass: %s", len(failed), len(list), strings.Join(failed, "; "))
 	}
 	return nil
+}
+
+// tailBytes holds the table of a stage's results and the findings below it.
+const tailBytes = 8 << 10
+
+// tail keeps the end of what is written to it, by whole lines.
+type tail struct {
+	mu   sync.Mutex // a process' two streams are copied side by side
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - tailBytes; over > 0 {
+		line := bytes.IndexByte(t.text[over-1:], '\n') // -1 within a line of that length, of which the end is kept
+		t.text = slices.Clone(t.text[over+max(line, 0):])
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }
 
 // stageStatus is the exit status of a stage, and where this machine could not play its trials that too: what was not run has not

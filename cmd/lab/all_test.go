@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +27,22 @@ func TestAStageThatWasNotRunDoesNotLookLikeAPass(t *testing.T) {
 	}
 	require.Equal(t, "0", stageStatus(power, 0, can))
 	require.Equal(t, "1", stageStatus(power, 1, can))
+}
+
+func TestTheEndOfAStageIsKeptByWholeLines(t *testing.T) {
+	for name, c := range map[string]struct{ written, kept []string }{
+		"little":                  {[]string{"one\n", "two"}, []string{"one\n", "two"}},
+		"more than it holds":      {[]string{strings.Repeat("x", tailBytes), "y\n", "one\n", "two"}, []string{"one\n", "two"}},
+		"to the byte":             {[]string{"gone\n", strings.Repeat("x", tailBytes-1), "\n"}, []string{strings.Repeat("x", tailBytes-1), "\n"}},
+		"one line without an end": {[]string{"gone", strings.Repeat("x", tailBytes)}, []string{strings.Repeat("x", tailBytes)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := &tail{}
+			for _, text := range c.written {
+				_, err := fmt.Fprint(last, text)
+				require.NoError(t, err)
+			}
+			require.Equal(t, strings.Join(c.kept, ""), last.String())
+		})
+	}
 }

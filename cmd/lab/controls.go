@@ -188,9 +188,10 @@ func (f *controlsFlags) tell(out io.Writer, result evidence.Controls) error {
 	for _, trial := range result.Baseline {
 		if trial.Verdict == string(comparison.Pass) {
 			passed++
-			continue
 		}
-		fmt.Fprintf(out, "the unbroken system: %s %s: %s\n", trial.Verdict, trial.Dir(), trial.Text)
+	}
+	for _, text := range comparison.Uncaught(result) {
+		fmt.Fprintln(out, strings.ReplaceAll(text, "**", ""))
 	}
 	_, err := fmt.Fprintf(out, "\n%d of %d controls caught; the unbroken system passes %d of the %d cells that show them; %.0f s\n",
 		caught, len(result.Controls), passed, len(result.Baseline), result.EndedAt.Sub(result.StartedAt).Seconds())
