@@ -81,25 +81,28 @@ func (t *trial) path(r run) model.Trace {
 // orderClaims puts a claim that was announced late, because its process was frozen behind its commit, in front of the next owner's. A
 // claim lies anywhere between its two sides, and the generations tell which of two came first.
 func (p *path) orderClaims() {
-	claim := func(c evidence.Crossing, when faults.When) bool {
-		return c.Point == faults.Point{Boundary: faults.Claim, When: when}
+	claimed := func(c evidence.Crossing) (held refund.Fence, owned bool) {
+		if c.Point != (faults.Point{Boundary: faults.Claim, When: faults.After}) { // first: to read a fence costs more than all the rest
+			return held, false
+		}
+		return parseFence(c.Fence)
 	}
 	for i := range p.crossings {
 		late := p.crossings[i]
-		held, owned := parseFence(late.Fence)
-		if !owned || !claim(late, faults.After) {
+		held, owned := claimed(late)
+		if !owned {
 			continue
 		}
 		next := slices.IndexFunc(p.crossings[:i], func(c evidence.Crossing) bool {
-			fence, owned := parseFence(c.Fence)
-			return owned && claim(c, faults.After) && held.Less(fence)
+			fence, owned := claimed(c)
+			return owned && held.Less(fence)
 		})
 		if next < 0 {
 			continue
 		}
 		begun := int64(-1) // a claim begins without an operation
 		for _, c := range p.Trace {
-			if c.Seq < late.Seq && c.Process == late.Process && claim(c, faults.Before) {
+			if c.Seq < late.Seq && c.Process == late.Process && c.Point == (faults.Point{Boundary: faults.Claim, When: faults.Before}) {
 				begun = c.Seq
 			}
 		}

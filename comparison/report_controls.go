@@ -25,8 +25,12 @@ func ControlsSection(x evidence.Controls) string {
 	if unsound := controlsUnsound(x); len(unsound.rows) > 0 {
 		b.WriteString("In these trials something was not as planned:\n\n" + unsound.String())
 	}
-	if texts := Uncaught(x); len(texts) > 0 {
-		b.WriteString("- " + strings.Join(texts, "\n- ") + "\n\n")
+	misses := Uncaught(x)
+	for _, miss := range misses {
+		fmt.Fprintf(&b, "- **%s** %s\n", miss.What, miss.Text)
+	}
+	if len(misses) > 0 {
+		b.WriteString("\n")
 	}
 	if harmless := controlsHarmless(x); len(harmless.rows) > 0 {
 		b.WriteString("Without these no invariant is violated. `MODEL` finds them, which is no harm: what was recorded is no path of the rules.\n\n" + harmless.String())
@@ -130,12 +134,18 @@ func EndedByItself(record evidence.Record) bool {
 	return len(strayEnds(&trial{Record: record})) > 0
 }
 
-// Uncaught says of each trial that does not show its control, or does not pass with the unbroken system, what came instead.
-func Uncaught(x evidence.Controls) []string {
-	var texts []string
+// Miss is a control that is not seen, or a cell that the unbroken system does not pass.
+type Miss struct {
+	What string
+	Text string // what the build or the judge said
+}
+
+// Uncaught lists what keeps a run of the controls from passing.
+func Uncaught(x evidence.Controls) []Miss {
+	var misses []Miss
 	for _, control := range x.Controls {
 		if control.BuildError != "" {
-			texts = append(texts, fmt.Sprintf("**%s did not build:** %s", control.Name, strings.ReplaceAll(control.BuildError, "\n", " ")))
+			misses = append(misses, Miss{control.Name + " did not build:", strings.ReplaceAll(control.BuildError, "\n", " ")})
 		}
 		for _, t := range control.Trials {
 			if !t.Caught() {
@@ -143,16 +153,16 @@ func Uncaught(x evidence.Controls) []string {
 				if t.Stray {
 					verdict += ", and a worker or a provider ended by itself"
 				}
-				texts = append(texts, fmt.Sprintf("**%s is not caught by %s: %s** %s", control.Name, t.Dir(), verdict, t.Text))
+				misses = append(misses, Miss{fmt.Sprintf("%s is not caught by %s: %s", control.Name, t.Dir(), verdict), t.Text})
 			}
 		}
 	}
 	for _, t := range x.Baseline {
 		if t.Verdict != string(Pass) {
-			texts = append(texts, fmt.Sprintf("**The unbroken system does not pass %s: %s** %s", t.Dir(), t.Verdict, t.Text))
+			misses = append(misses, Miss{fmt.Sprintf("The unbroken system does not pass %s: %s", t.Dir(), t.Verdict), t.Text})
 		}
 	}
-	return texts
+	return misses
 }
 
 // killMatrix shows for each scenario which controls its fault shows. Numbers are those of the table of controls.

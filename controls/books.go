@@ -1,5 +1,14 @@
 package controls
 
+// answerDropped takes away that a worker keeps its answer while the file is locked: the layer behind the settings of a connection.
+var answerDropped = Replacement{"handrolled/executor.go", `		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
+			return run, err
+		}
+`, `		if over != 0 {
+			return run, err
+		}
+`}
+
 // books are controls of stores: the provider's ledger and the journal's file.
 var books = []Control{
 	{
@@ -135,13 +144,7 @@ var books = []Control{
 		Replacements: []Replacement{
 			{"handrolled/store.go", `"_txlock": {"immediate"}`, `"_txlock": {"deferred"}`},
 			{"handrolled/transaction.go", `"UPDATE clock SET highest = max(highest, ?) RETURNING highest"`, `"SELECT max(highest, ?) FROM clock"`},
-			{"handrolled/executor.go", `		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
-			return run, err
-		}
-`, `		if over != 0 {
-			return run, err
-		}
-`},
+			answerDropped,
 		},
 		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),
 	},
@@ -172,13 +175,7 @@ var books = []Control{
 	}
 	if err := s.create(path); err != nil {
 `},
-			{"handrolled/executor.go", `		if refund.CodeOf(err) != refund.CodeStoreLocked || !e.Journal.Now().Before(over) {
-			return run, err
-		}
-`, `		if over != 0 {
-			return run, err
-		}
-`},
+			answerDropped,
 		},
 		Finds: join(on(handrolled, "outcome-contended", opaque, "I4"), on(handrolled, "store-contended", full, "END")),
 	},

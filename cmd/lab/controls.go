@@ -190,8 +190,8 @@ func (f *controlsFlags) tell(out io.Writer, result evidence.Controls) error {
 			passed++
 		}
 	}
-	for _, text := range comparison.Uncaught(result) {
-		fmt.Fprintln(out, strings.ReplaceAll(text, "**", ""))
+	for _, miss := range comparison.Uncaught(result) {
+		fmt.Fprintln(out, miss.What, miss.Text)
 	}
 	_, err := fmt.Fprintf(out, "\n%d of %d controls caught; the unbroken system passes %d of the %d cells that show them; %.0f s\n",
 		caught, len(result.Controls), passed, len(result.Baseline), result.EndedAt.Sub(result.StartedAt).Seconds())
